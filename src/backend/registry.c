@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of backends: one row each, compiled in or not.
+#include "backend/backend.h"
+
+#include <string.h>
+
+extern const mds_backend mds_backend_ref, mds_backend_cpu;
+#ifdef MDS_HAVE_CUDA
+extern const mds_backend mds_backend_cuda;
+#define CUDA_ROW &mds_backend_cuda
+#else
+#define CUDA_ROW NULL
+#endif
+#ifdef MDS_HAVE_EMU
+extern const mds_backend mds_backend_emu;
+#define EMU_ROW &mds_backend_emu
+#else
+#define EMU_ROW NULL
+#endif
+
+static const struct {
+    const char        *name;
+    const mds_backend *backend;
+} rows[] = {{"ref", &mds_backend_ref}, {"cpu", &mds_backend_cpu}, {"cuda", CUDA_ROW}, {"emu", EMU_ROW}};
+
+mds_status mds_backend_find(const char *name, const mds_backend **out)
+{
+    size_t k;
+
+    *out = NULL;
+    for (k = 0; k < sizeof rows / sizeof rows[0]; k++)
+        if (!strcmp(rows[k].name, name)) {
+            MDS_CHECK(rows[k].backend, MDS_E_UNSUPPORTED, "backend \"%s\" is not compiled in; use \"cpu\" or \"auto\"",
+                      name);
+            *out = rows[k].backend;
+            return MDS_OK;
+        }
+    MDS_FAIL(MDS_E_INPUT, "there is no backend \"%s\" (ref, cpu, cuda, emu)", name);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory: aligned, zeroed, overflow-checked. The only malloc of the program.
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { ALIGNMENT = 64 };
+
+mds_status mds_alloc(void *out, size_t n, size_t size)
+{
+    void *memory = NULL;
+
+    memcpy(out, &memory, sizeof memory);
+    if (n == 0 || size == 0) return MDS_OK;
+    MDS_CHECK(n <= (SIZE_MAX - ALIGNMENT) / size, MDS_E_MEMORY, "%zu elements of %zu bytes do not fit in memory", n,
+              size);
+    const size_t bytes = (n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+
+    memory = aligned_alloc(ALIGNMENT, bytes);
+    MDS_CHECK(memory, MDS_E_MEMORY, "out of memory: %zu bytes asked for", bytes);
+    memset(memory, 0, bytes);
+    memcpy(out, &memory, sizeof memory);
+    return MDS_OK;
+}
+
+mds_status mds_grow(void *pointer, size_t *capacity, size_t need, size_t size)
+{
+    void  *old, *grown;
+    size_t wanted;
+
+    if (need <= *capacity) return MDS_OK;
+    wanted = *capacity + *capacity / 2;
+    if (wanted < need) wanted = need;
+    if (wanted < 16) wanted = 16;
+    memcpy(&old, pointer, sizeof old);
+    MDS_TRY(mds_alloc(&grown, wanted, size));
+    if (old) memcpy(grown, old, *capacity * size);
+    free(old);
+    memcpy(pointer, &grown, sizeof grown);
+    *capacity = wanted;
+    return MDS_OK;
+}
+
+void mds_free(void *memory)
+{
+    free(memory);
+}
+
+mds_status mds_copy_text(char **out, const char *text, size_t n)
+{
+    if (n == SIZE_MAX) n = strlen(text);
+    MDS_TRY(mds_alloc(out, n + 1, 1));
+    memcpy(*out, text, n);
+    (*out)[n] = '\0';
+    return MDS_OK;
+}
+
+uint64_t mds_memory_peak(void)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage)) return 0;
+    return (uint64_t)usage.ru_maxrss * 1024; // kilobytes on Linux
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of three and periodic boxes, in double, inline.
+//
+// A box holds its vectors as rows, lower triangular: a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz).
+// A box of zeros means no box (vacuum). Reduced: |bx| <= ax/2, |cx| <= ax/2, |cy| <= by/2.
+#ifndef MDS_VEC_H
+#define MDS_VEC_H
+
+#include <math.h>
+#include <stdbool.h>
+
+typedef struct {
+    double a[3][3]; // rows are box vectors, nm
+} mds_box;
+
+static inline double mds_dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void mds_cross(const double a[3], const double b[3], double out[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static inline double mds_norm(const double a[3])
+{
+    return sqrt(mds_dot(a, a));
+}
+
+static inline bool mds_box_is_none(const mds_box *box)
+{
+    return !(box->a[0][0] > 0 && box->a[1][1] > 0 && box->a[2][2] > 0);
+}
+
+/// Volume, nm^3 (0 without a box).
+static inline double mds_box_volume(const mds_box *box)
+{
+    return box->a[0][0] * box->a[1][1] * box->a[2][2];
+}
+
+/// Inverse as columns: fractional coordinate s_k = sum_d x_d inv[d][k]. 1/nm. Needs a box.
+static inline void mds_box_inverse(const mds_box *box, double inv[3][3])
+{
+    const double(*h)[3] = box->a;
+
+    inv[0][0] = 1 / h[0][0];
+    inv[0][1] = inv[0][2] = inv[1][2] = 0;
+    inv[1][1] = 1 / h[1][1];
+    inv[2][2] = 1 / h[2][2];
+    inv[1][0] = -h[1][0] / (h[0][0] * h[1][1]);
+    inv[2][1] = -h[2][1] / (h[1][1] * h[2][2]);
+    inv[2][0] = (h[1][0] * h[2][1] - h[1][1] * h[2][0]) / (h[0][0] * h[1][1] * h[2][2]);
+}
+
+/// Perpendicular widths along the three reciprocal directions, nm.
+static inline void mds_box_widths(const mds_box *box, double width[3])
+{
+    double inv[3][3];
+    int    k;
+
+    mds_box_inverse(box, inv);
+    for (k = 0; k < 3; k++)
+        width[k] = 1 / sqrt(inv[0][k] * inv[0][k] + inv[1][k] * inv[1][k] + inv[2][k] * inv[2][k]);
+}
+
+/// Replace d by its periodic image nearest in fractional coordinates: the shortest one whenever that is
+/// shorter than half the smallest perpendicular width. No box: unchanged.
+static inline void mds_box_nearest(const mds_box *box, double d[3])
+{
+    const double(*h)[3] = box->a;
+    double inv[3][3], s[3];
+    int    k;
+
+    if (mds_box_is_none(box)) return;
+    mds_box_inverse(box, inv);
+    s[0] = rint(d[0] * inv[0][0] + d[1] * inv[1][0] + d[2] * inv[2][0]);
+    s[1] = rint(d[1] * inv[1][1] + d[2] * inv[2][1]);
+    s[2] = rint(d[2] * inv[2][2]);
+    for (k = 0; k < 3; k++) d[k] -= s[0] * h[0][k] + s[1] * h[1][k] + s[2] * h[2][k];
+}
+
+#endif

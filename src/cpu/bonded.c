@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/cpu.h"
+mds_status mds_cpu_bonded_open(mds_device *d){(void)d;return MDS_OK;}
+void mds_cpu_bonded_close(mds_device *d){(void)d;}
+mds_status mds_cpu_bonded_remap(mds_device *d){(void)d;return MDS_OK;}
+mds_status mds_cpu_bonded_stage(mds_device *d, mds_work w){(void)d;(void)w;return MDS_OK;}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numerics shared by the product backends (never by ref): the Ewald split, short-range polynomials, FFT, B-splines.
+//
+// Every Coulomb form is one path for the pair kernels: 1/r minus a polynomial in u = (r/rc)^2, zero beyond rc:
+//   V/qq = 1/r - (1/rc) sum_k pot[k] u^k,     F/(r qq) = 1/r^3 - (1/rc^3) sum_k force[k] u^k      (r < rc)
+// PME (Gaussian or prolate split), reaction field and plain cut-off differ in the coefficients only.
+#ifndef MDS_NUM_H
+#define MDS_NUM_H
+
+#include "base/base.h"
+
+MDS_BEGIN
+
+enum { MDS_SHORT_MAX = 32 };
+
+/// Coefficients of the short-range Coulomb form. `degree` is the highest power used.
+typedef struct {
+    double cut;                                            // rc, nm; 0: no cut-off (vacuum), polynomials unused
+    int    degree_pot, degree_force;
+    double pot[MDS_SHORT_MAX + 1], force[MDS_SHORT_MAX + 1]; // 1
+} mds_short;
+
+/// An Ewald split: what is short range, what goes to the mesh. Formulas: docs/theory/mesh.md.
+typedef enum { MDS_NUM_PROLATE, MDS_NUM_GAUSSIAN } mds_num_split;
+typedef struct {
+    mds_num_split kind;
+    double cut, shape;         // nm; Gaussian: beta 1/nm; prolate: c, 1
+    double self;               // self energy per q^2: E = -self q^2, 1/nm (without the Coulomb constant)
+    double background;         // E = -background Q^2 / V, nm^2 (without the Coulomb constant); virial trace handled by 3 E
+    // prolate only: psi as a Legendre series, its integral, and the edge value
+    int    n_legendre;
+    double legendre[128];
+    double edge, integral;
+    // spectrum on a uniform grid of k, for ghat(k) and k ghat'(k)/ghat(k)
+    double  k_step;
+    int32_t n_k;
+    double *spectrum;          // [n_k][2] ghat, d ghat/dk
+} mds_split;
+
+/// Errors: MDS_E_INPUT (shape out of range), MDS_E_MEMORY. k_max: largest |k| that will be asked for, 1/nm.
+mds_status mds_split_init(mds_split *split, mds_num_split kind, double shape, double cut, double k_max);
+void       mds_split_free(mds_split *split);
+/// Phi(r): the long-range share of 1/r (erf(beta r) for the Gaussian), and r dPhi/dr. Exact to rounding.
+double mds_split_phi(const mds_split *split, double r, double *r_dphi);
+/// ghat(k) of the mesh (exp(-k^2/4 beta^2) for the Gaussian) and k ghat'(k)/ghat(k). k in 1/nm.
+void mds_split_spectrum(const mds_split *split, double k, double *ghat, double *log_slope);
+/// Short-range coefficients, good to `tolerance` of the largest value (force polynomial). `shift`: potential
+/// shifted to zero at rc (Gaussian; the prolate split is zero there by itself).
+mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance, mds_short *out);
+/// Reaction field with dielectric `epsilon` (0: infinite): V = 1/r + k r^2 - c.
+void mds_short_reaction_field(double cut, double epsilon, mds_short *out);
+/// Plain cut-off, shifted to zero at rc or not.
+void mds_short_cutoff(double cut, bool shift, mds_short *out);
+
+/// B-spline weights of `order` (4..8) and derivatives at fraction w in [0,1): theta[k] belongs to grid point
+/// floor(u) - order + 1 + k, u the scaled coordinate (essmann1995).
+void mds_spline(int order, double w, double *theta, double *dtheta);
+/// |b(m)|^2 of the Euler spline for m = 0..n-1 (essmann1995 eq. 4.4), 1.
+void mds_spline_moduli(int n, int order, double *b2);
+
+/// Smallest size >= n made of the factors 2, 3, 5, 7.
+int32_t mds_fft_size(int32_t n);
+
+/// 3-D real FFT in single precision, threaded. Plan is ESTIMATE: the same bits every time.
+typedef struct mds_fft mds_fft;
+mds_status mds_fft_open(const int32_t n[3], int threads, mds_fft **out);
+void       mds_fft_close(mds_fft *fft);
+/// The grid: [n0][n1][n2_padded] floats, n2_padded = 2 (n2/2 + 1); after forward: [n0][n1][n2/2+1] complex in place.
+float *mds_fft_grid(mds_fft *fft);
+void   mds_fft_forward(mds_fft *fft);
+void   mds_fft_backward(mds_fft *fft); // unnormalised
+
+/// What pme.force_error asks: the estimated rms over atoms of the force vector's error, kJ/mol/nm, of a choice.
+typedef struct {
+    double  box_width[3]; // perpendicular widths, nm
+    double  edge[3];      // lengths of the box vectors, nm
+    double  volume;       // nm^3
+    double  sum_q2;       // sum of squared charges, e^2
+    int32_t n_atoms;      // charged sites with a force on them (all atoms)
+} mds_pme_system;
+typedef struct {
+    mds_num_split split;
+    double        shape, cut;
+    int32_t       order, grid[3];
+    double        error;  // estimate, kJ/mol/nm
+} mds_pme_choice;
+double mds_pme_error(const mds_pme_system *system, const mds_pme_choice *choice);
+/// Fill what is not given (shape 0, order 0, grid 0, spacing 0) so that the estimate meets `target` at least cost.
+/// split: asked for; changed to Gaussian when the prolate cannot reach the target. Errors: MDS_E_INPUT (cannot be met).
+mds_status mds_pme_choose(const mds_pme_system *system, double target, double spacing, mds_pme_choice *choice);
+
+MDS_END
+#endif
