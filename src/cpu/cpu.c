@@ -237,7 +237,7 @@ static mds_status cpu_finish(mds_device *d, mds_work work)
             for (l = 0; l < 3; l++) d->virial[k][l] += d->sums[t].virial[k][l];
     }
     if (volume > 0) {
-        d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume;
+        d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume + d->params.tail_constant;
         for (k = 0; k < 3; k++) d->virial[k][k] -= 0.5 * d->params.tail_pressure / volume;
     }
     return MDS_OK;

@@ -288,8 +288,8 @@ typedef struct {
     mds_split_kind split;
     double         split_shape;      // Gaussian: beta, 1/nm. Prolate: c, 1
     int32_t        grid[3], order;
-    // tail correction: E = tail_energy / V, P = tail_pressure / V^2
-    double tail_energy, tail_pressure; // kJ/mol nm^3, kJ/mol nm^3
+    // tail correction: E = tail_energy / V + tail_constant, P = tail_pressure / V^2
+    double tail_energy, tail_constant, tail_pressure; // kJ/mol nm^3, kJ/mol, kJ/mol nm^3
     // motion
     double  constraint_tolerance;    // relative length, 1
     // coupling

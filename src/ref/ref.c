@@ -117,7 +117,7 @@ static mds_status ref_finish(mds_device *d, mds_work work)
     if (d->tripped) return MDS_OK;
     mds_ref_vsite_spread(d, work);
     if (volume > 0) {
-        d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume;
+        d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume + d->params.tail_constant;
         for (k = 0; k < 3; k++) d->virial[k][k] -= 0.5 * d->params.tail_pressure / volume;
     }
     return MDS_OK;

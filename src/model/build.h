@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to model/: what system.c and rigid.c share while a system is built.
+#ifndef MDS_BUILD_H
+#define MDS_BUILD_H
+
+#include "model/model.h"
+
+MDS_BEGIN
+
+mds_status mds_links_add(mds_links *links, int32_t i, int32_t j, double length);
+
+/// Sort `constraint` into waters, X-H clusters and links.
+mds_status mds_system_group_constraints(mds_system *system);
+
+MDS_END
+#endif
