@@ -8,7 +8,7 @@
 // [metropolis1953]. The step length is tuned to an acceptance of 0.4 during the first half, then kept.
 //
 // Energy: Lennard-Jones between the sites 0 and Coulomb between all sites with an infinite-dielectric reaction field,
-// V = q q (1/r + r^2 / (2 rc^3) - 3 / (2 rc)) [allen2017], both by whole molecules: a pair counts if its sites 0 are
+// V = q q (1/r + r^2 / (2 rc^3) - 3 / (2 rc)), both by whole molecules: a pair counts if its sites 0 are
 // nearer than rc. At this length of system that is within a few hundred bar of Ewald, which is all that is asked.
 //
 // Speed: the neighbours of the molecule to move are gathered, shifted to the nearest image, into short float arrays,
