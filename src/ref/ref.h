@@ -8,6 +8,18 @@
 
 typedef struct ref_mesh ref_mesh;
 
+enum { REF_SERIES = 160, REF_NODES = 192 };
+
+/// The Ewald split of the present parameters (split.c). Prolate: psi(t) - psi(1) = sum_k a[k] t^(2k) on [0, 1].
+typedef struct {
+    bool        prolate;
+    double      cut, beta; // nm, 1/nm (beta: Gaussian only)
+    int         n;         // coefficients used
+    long double a[REF_SERIES];
+    long double integral;  // of psi(t) - psi(1) over [0, 1]
+    double      node[REF_NODES], weight[REF_NODES]; // quadrature of psi on [0, 1], divided by the integral
+} ref_split;
+
 struct mds_device {
     const mds_system *system; // borrowed
     mds_params params;
@@ -31,6 +43,7 @@ struct mds_device {
     double kinetic[3][3], constraint_virial[3][3];
     double fv, ff, vv;
 
+    ref_split split;          // PME only
     ref_mesh *mesh;
     mds_frame slot[2];
 };
@@ -43,8 +56,20 @@ void       mds_ref_vsite_spread(mds_device *device, mds_work work);
 mds_status mds_ref_mesh_set(mds_device *device); // at open and when params change
 void       mds_ref_mesh_close(mds_device *device);
 mds_status mds_ref_mesh(mds_device *device, mds_phase phase, mds_work work);
-/// Ewald split in double, by its own arithmetic: Phi(r) and r dPhi/dr; spectrum.
+/// Exact reciprocal sum over all |k| <= k_max (1/nm) instead of a mesh, net-charge background included: energy (kJ/mol),
+/// force [n][3] (kJ/mol/nm, site rows not spread), virial (kJ/mol). For tests. Needs PME parameters and a box.
+void mds_ref_ewald_sum(const mds_device *device, double k_max, double *energy, double (*force)[3], double virial[3][3]);
+
+/// Ewald split by its own arithmetic. Errors: MDS_E_INPUT (shape out of range).
+mds_status mds_ref_split_set(mds_device *device);
+/// Phi(r), the long-range share of 1/r, and r dPhi/dr, 1.
 double mds_ref_split_phi(const mds_device *device, double r, double *r_dphi);
+/// Phi/r (1/nm) and (Phi/r - dPhi/dr)/r^2 (1/nm^3) with their limits at r = 0: what an excluded pair takes back.
+void mds_ref_split_smooth(const mds_device *device, double r, double *phi_over_r, double *slope);
+/// ghat(k) and k dghat/dk, 1. k in 1/nm.
+double mds_ref_split_spectrum(const mds_device *device, double k, double *k_dghat);
+/// Integral of 4 pi r (1 - Phi(r)) over all r, nm^2: background energy = -MDS_COULOMB/2 Q^2/V times this.
+double mds_ref_split_background(const mds_device *device);
 
 // motion: move.c, constrain.c, couple.c
 mds_status mds_ref_move(mds_device *device, const mds_op *until_stop, mds_work work);
