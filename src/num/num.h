@@ -22,28 +22,29 @@ typedef struct {
 
 /// An Ewald split: what is short range, what goes to the mesh. Formulas: docs/theory/mesh.md.
 typedef enum { MDS_NUM_PROLATE, MDS_NUM_GAUSSIAN } mds_num_split;
+enum { MDS_SPLIT_TERMS = 64 };
 typedef struct {
     mds_num_split kind;
-    double cut, shape;         // nm; Gaussian: beta 1/nm; prolate: c, 1
-    double self;               // self energy per q^2: E = -self q^2, 1/nm (without the Coulomb constant)
-    double background;         // E = -background Q^2 / V, nm^2 (without the Coulomb constant); virial trace handled by 3 E
-    // prolate only: psi as a Legendre series, its integral, and the edge value
-    int    n_legendre;
-    double legendre[128];
-    double edge, integral;
-    // spectrum on a uniform grid of k, for ghat(k) and k ghat'(k)/ghat(k)
-    double  k_step;
+    double cut, shape; // nm; Gaussian: beta 1/nm; prolate: c, 1
+    double self;       // self energy E = -self q^2, 1/nm (without the Coulomb constant)
+    double background; // E = -background Q^2 / V, nm^2 (without the Coulomb constant); its virial is -E/2 on the diagonal
+    // prolate only: weight w(t) = sum_j term[j] P_2j(t) on t = r/rc in [0,1], unit integral
+    int         n_terms;
+    long double term[MDS_SPLIT_TERMS];
+    // ghat and its first two derivatives with respect to k rc, at k = i k_step
+    double  k_step; // 1/nm
     int32_t n_k;
-    double *spectrum;          // [n_k][2] ghat, d ghat/dk
+    double (*spectrum)[3]; // [n_k][3]
 } mds_split;
 
-/// Errors: MDS_E_INPUT (shape out of range), MDS_E_MEMORY. k_max: largest |k| that will be asked for, 1/nm.
+/// Gaussian: shape = beta > 0. Prolate: shape = c in [1, 60]. k_max: up to which |k| (1/nm) ghat is tabulated; beyond it
+/// the answers are still right but slow. Errors: MDS_E_INPUT (shape out of range), MDS_E_MEMORY. Owner: mds_split_free.
 mds_status mds_split_init(mds_split *split, mds_num_split kind, double shape, double cut, double k_max);
 void       mds_split_free(mds_split *split);
-/// Phi(r): the long-range share of 1/r (erf(beta r) for the Gaussian), and r dPhi/dr. Exact to rounding.
+/// Phi(r), 1: the long-range share of 1/r (erf(beta r) for the Gaussian), and r dPhi/dr, 1. Exact to rounding.
 double mds_split_phi(const mds_split *split, double r, double *r_dphi);
-/// ghat(k) of the mesh (exp(-k^2/4 beta^2) for the Gaussian) and k ghat'(k)/ghat(k). k in 1/nm.
-void mds_split_spectrum(const mds_split *split, double k, double *ghat, double *log_slope);
+/// ghat(k) of the mesh, 1 (exp(-k^2/4 beta^2) for the Gaussian) and k dghat/dk, 1, both to 1e-11 of ghat(0) = 1. k in 1/nm.
+void mds_split_spectrum(const mds_split *split, double k, double *ghat, double *slope);
 /// Short-range coefficients, good to `tolerance` of the largest value (force polynomial). `shift`: potential
 /// shifted to zero at rc (Gaussian; the prolate split is zero there by itself).
 mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance, mds_short *out);
@@ -53,9 +54,9 @@ void mds_short_reaction_field(double cut, double epsilon, mds_short *out);
 void mds_short_cutoff(double cut, bool shift, mds_short *out);
 
 /// B-spline weights of `order` (4..8) and derivatives at fraction w in [0,1): theta[k] belongs to grid point
-/// floor(u) - order + 1 + k, u the scaled coordinate (essmann1995).
+/// floor(u) - order + 1 + k, u the scaled coordinate; dtheta is d theta/d u (essmann1995).
 void mds_spline(int order, double w, double *theta, double *dtheta);
-/// |b(m)|^2 of the Euler spline for m = 0..n-1 (essmann1995 eq. 4.4), 1.
+/// |b(m)|^2 of the Euler spline for m = 0..n-1 (essmann1995 eq. 4.4), 1; 0 for m = n/2 at odd order.
 void mds_spline_moduli(int n, int order, double *b2);
 
 /// Smallest size >= n made of the factors 2, 3, 5, 7.
