@@ -4,12 +4,10 @@
 // p(u) = Phi(r) rc/r is an even, entire function of r (Gaussian) or smooth up to rc (prolate): its Chebyshev series on
 // u in [0,1] falls faster than geometrically. The force polynomial is -2 p'(u), differentiated inside the series, so that
 // no cancelling difference is ever formed at small r. Both are cut where the sum of what follows is below the tolerance
-// (Chebyshev coefficients bound the error), then turned into powers of u in long double.
-// Powers of u alternate in sign: in float, Horner's rule loses about eps sum |c_k|, a few 1e-6 of the largest value at the
-// settings of production (beta rc 3.1, c 10); tests/unit/test_short.c keeps watch.
+// (Chebyshev coefficients bound the error), then turned into powers in long double.
+// In x = 2u - 1 the powers of these functions have few sign changes to lose (their sum of magnitudes is the value at r = 0), in
+// u they alternate: the larger beta rc, the worse, about exp((beta rc)^2). Hence both sets; float arithmetic uses x.
 #include "num/num.h"
-
-#include "base/units.h"
 
 #include <math.h>
 
@@ -18,24 +16,26 @@ enum { NODES = 64 };
 /// Chebyshev coefficients (of T_n(2u - 1), n < NODES) of p(u) = Phi rc/r.
 static void fit(const mds_split *split, long double *coefficient)
 {
-    long double value[NODES];
-    int         i, n;
+    const long double pi = acosl(-1); // to the last bit: an error here is noise in every coefficient
+    long double       value[NODES];
+    int               i, n;
 
     for (i = 0; i < NODES; i++) {
-        const long double u = 0.5L * (1 + cosl((long double)MDS_PI * (i + 0.5L) / NODES)), t = sqrtl(u);
+        const long double u = 0.5L * (1 + cosl(pi * (i + 0.5L) / NODES)), t = sqrtl(u);
 
         if (split->kind == MDS_NUM_GAUSSIAN) {
             value[i] = erfl((long double)split->shape * split->cut * t) / t;
         } else {
-            double r_dphi;
+            long double weight, phi;
 
-            value[i] = mds_split_phi(split, (double)(t * split->cut), &r_dphi) / t;
+            mds_split_weight(split, t, &weight, &phi);
+            value[i] = phi / t;
         }
     }
     for (n = 0; n < NODES; n++) {
         long double sum = 0;
 
-        for (i = 0; i < NODES; i++) sum += value[i] * cosl((long double)MDS_PI * n * (i + 0.5L) / NODES);
+        for (i = 0; i < NODES; i++) sum += value[i] * cosl(pi * n * (i + 0.5L) / NODES);
         coefficient[n] = (n ? 2 : 1) * sum / NODES;
     }
 }
@@ -57,28 +57,51 @@ static void differentiate(const long double *a, long double *b)
     b[0] /= 2;
 }
 
-/// Smallest degree whose error bound is below tolerance times the largest value; powers of u into out.
-static int truncate_series(const long double *a, double tolerance, double *out)
+/// Chebyshev series to powers of its variable x.
+static void to_powers(const long double *a, int degree, long double *power)
 {
-    long double power[MDS_SHORT_MAX + 1] = { 0 }, below[MDS_SHORT_MAX + 1] = { 0 }, here[MDS_SHORT_MAX + 1] = { 0 };
-    long double size = 0, tail = 0;
-    int         degree = NODES - 1, n, k;
+    long double below[MDS_SHORT_MAX + 2] = { 0 }, here[MDS_SHORT_MAX + 2] = { 1 }; // T_n-1, T_n in powers of x
+    int         n, k;
 
-    for (n = 0; n < NODES; n++) size += fabsl(a[n]); // the largest value is at u = 0, where the signs agree
-    while (degree > 0 && tail + fabsl(a[degree]) < tolerance * size) tail += fabsl(a[degree--]);
-    if (degree > MDS_SHORT_MAX) degree = MDS_SHORT_MAX;
-    here[0] = 1; // T_0; T_n+1 = 2 (2u - 1) T_n - T_n-1, the first without the 2
+    for (k = 0; k <= MDS_SHORT_MAX; k++) power[k] = 0;
     for (n = 0; n <= degree; n++) {
         for (k = 0; k <= n; k++) power[k] += a[n] * here[k];
-        for (k = n + 1; k >= 0 && n < degree; k--) {
-            const long double up = (k > 0 ? 2 * here[k - 1] : 0) - (k <= n ? here[k] : 0);
-            const long double next = (n ? 2 : 1) * up - (n ? below[k] : 0);
+        for (k = n + 1; k >= 0; k--) { // T_1 = x, T_n+1 = 2 x T_n - T_n-1
+            const long double next = (n ? 2 : 1) * (k > 0 ? here[k - 1] : 0) - (n ? below[k] : 0);
 
             below[k] = here[k];
             here[k] = next;
         }
     }
-    for (k = 0; k <= MDS_SHORT_MAX; k++) out[k] = k <= degree ? (double)power[k] : 0;
+}
+
+/// Powers of x = 2u - 1 to powers of u, by Horner's rule on polynomials.
+static void from_centred(const long double *centred, int degree, long double *power)
+{
+    int n, k;
+
+    for (k = 0; k <= MDS_SHORT_MAX; k++) power[k] = 0;
+    for (n = degree; n >= 0; n--) {
+        for (k = degree; k >= 0; k--) power[k] = (k > 0 ? 2 * power[k - 1] : 0) - power[k];
+        power[0] += centred[n];
+    }
+}
+
+/// Smallest degree whose error bound is below tolerance times the largest value, and both sets of powers.
+static int truncate_series(const long double *a, double tolerance, double *power, double *centred)
+{
+    long double size = 0, tail = 0, c[MDS_SHORT_MAX + 1], p[MDS_SHORT_MAX + 1];
+    int         degree = NODES - 1, n;
+
+    for (n = 0; n < NODES; n++) size += fabsl(a[n]); // the largest value is at u = 0, where the signs agree
+    while (degree > 0 && tail + fabsl(a[degree]) < tolerance * size) tail += fabsl(a[degree--]);
+    if (degree > MDS_SHORT_MAX) degree = MDS_SHORT_MAX;
+    to_powers(a, degree, c);
+    from_centred(c, degree, p);
+    for (n = 0; n <= MDS_SHORT_MAX; n++) {
+        centred[n] = n <= degree ? (double)c[n] : 0;
+        power[n] = n <= degree ? (double)p[n] : 0;
+    }
     return degree;
 }
 
@@ -93,9 +116,12 @@ mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance,
               split->shape * split->cut);
     fit(split, potential);
     differentiate(potential, force);
-    out->degree_pot = truncate_series(potential, tolerance, out->pot);
-    out->degree_force = truncate_series(force, tolerance, out->force);
-    if (shift) out->pot[0] += split->kind == MDS_NUM_GAUSSIAN ? erfc(split->shape * split->cut) : 0;
+    out->degree_pot = truncate_series(potential, tolerance, out->pot, out->pot_centred);
+    out->degree_force = truncate_series(force, tolerance, out->force, out->force_centred);
+    if (shift && split->kind == MDS_NUM_GAUSSIAN) {
+        out->pot[0] += erfc(split->shape * split->cut);
+        out->pot_centred[0] += erfc(split->shape * split->cut);
+    }
     return MDS_OK;
 }
 
@@ -107,11 +133,13 @@ void mds_short_reaction_field(double cut, double epsilon, mds_short *out)
     *out = (mds_short){ .cut = cut, .degree_pot = 1, .degree_force = 0 };
     out->pot[0] = 1 + k;
     out->pot[1] = -k;
-    out->force[0] = 2 * k;
+    out->pot_centred[0] = 1 + k - 0.5 * k; // u = (1 + x)/2
+    out->pot_centred[1] = -0.5 * k;
+    out->force[0] = out->force_centred[0] = 2 * k;
 }
 
 void mds_short_cutoff(double cut, bool shift, mds_short *out)
 {
     *out = (mds_short){ .cut = cut };
-    out->pot[0] = shift && cut > 0 ? 1 : 0;
+    out->pot[0] = out->pot_centred[0] = shift && cut > 0 ? 1 : 0;
 }

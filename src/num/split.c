@@ -49,9 +49,9 @@ static void prolate_vector(double c, int n, long double *vector)
     }
 }
 
-/// w(t) and its integral from 0 to t, for 0 <= t <= 1: int P_k = (P_k+1 - P_k-1)/(2k + 1).
-static void weight_at(const mds_split *split, long double t, long double *weight, long double *integral)
+void mds_split_weight(const mds_split *split, long double t, long double *weight, long double *phi)
 {
+    // int P_k = (P_k+1 - P_k-1)/(2k + 1)
     long double below = 0, here = 1, w = 0, sum = 0; // P_k-1, P_k at k = 0
     int         k;
 
@@ -66,7 +66,7 @@ static void weight_at(const mds_split *split, long double t, long double *weight
         here = above;
     }
     *weight = w;
-    *integral = sum;
+    *phi = sum;
 }
 
 /// Nodes (on [-1,1]) and weights of Gauss-Legendre quadrature, by Newton's method.
@@ -116,7 +116,7 @@ static mds_status quadrature_init(const mds_split *split, double x, quadrature *
             double     *t = &q->t[p * PANEL + i];
 
             *t = (p + 0.5 * (1 + node[i])) / panels;
-            weight_at(split, *t, &w, &integral);
+            mds_split_weight(split, *t, &w, &integral);
             q->w[p * PANEL + i] = (double)w * weight[i] / (2 * panels);
         }
     return MDS_OK;
@@ -171,7 +171,7 @@ static mds_status prolate_init(mds_split *split, double k_max)
     {
         long double w, none;
 
-        weight_at(split, 0, &w, &none);
+        mds_split_weight(split, 0, &w, &none);
         split->self = (double)w / (2 * split->cut);
     }
     // int t (1 - Phi) dt = 1/2 int t^2 w dt, and t^2 = P_0/3 + 2 P_2/3 with int P_2^2 = 1/5
@@ -219,7 +219,7 @@ double mds_split_phi(const mds_split *split, double r, double *r_dphi)
         *r_dphi = 0;
         return 1;
     }
-    weight_at(split, (long double)r / split->cut, &w, &phi);
+    mds_split_weight(split, (long double)r / split->cut, &w, &phi);
     *r_dphi = (double)(w * r / split->cut);
     return (double)phi;
 }
