@@ -62,7 +62,7 @@ void mds_short_cutoff(double cut, bool shift, mds_short *out);
 /// B-spline weights of `order` (4..8) and derivatives at fraction w in [0,1): theta[k] belongs to grid point
 /// floor(u) - order + 1 + k, u the scaled coordinate; dtheta is d theta/d u (essmann1995).
 void mds_spline(int order, double w, double *theta, double *dtheta);
-/// |b(m)|^2 of the Euler spline for m = 0..n-1 (essmann1995 eq. 4.4), 1; 0 for m = n/2 at odd order.
+/// |b(m)|^2 of the Euler spline for m = 0..n-1 (essmann1995 eq. 4.4), 1; for m = n/2 at odd order that of m = n/2 - 1.
 void mds_spline_moduli(int n, int order, double *b2);
 
 /// Smallest size >= n made of the factors 2, 3, 5, 7.

@@ -47,7 +47,8 @@ void mds_spline_moduli(int n, int order, double *b2)
             re += point[k] * cos(angle);
             im += point[k] * sin(angle);
         }
-        // odd orders cannot carry the wave that alternates from point to point: the sum is 0 there, and the wave is left out
-        b2[m] = re * re + im * im > 1e-14 ? 1 / (re * re + im * im) : 0;
+        b2[m] = 1 / (re * re + im * im);
     }
+    // odd orders cannot carry the wave that alternates from point to point, the sum is 0 there: its neighbours' value, as GROMACS does
+    if (order % 2 && n % 2 == 0) b2[n / 2] = n > 2 ? b2[n / 2 - 1] : 1;
 }

@@ -43,7 +43,7 @@ int main(void)
         mds_spline_moduli(30, 4, b2);
         for (k = 0; k < 30; k++) TEST_NEAR(b2[k], pow(2.0 / 3 + cos(2 * MDS_PI * k / 30) / 3, -2), 1e-12);
         mds_spline_moduli(30, 5, b2);
-        TEST_NEAR(b2[15], 0, 0); // odd order: the alternating wave cannot be carried
+        TEST_NEAR(b2[15], b2[14], 0); // odd order: the alternating wave cannot be carried, 1/0
         TEST_NEAR(b2[0], 1, 1e-14);
         TEST_TRUE(b2[14] > 10);
     }
