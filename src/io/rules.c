@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between keys, and what one key settles for another. What depends on the system (cut-offs and the box,
-// names of generated systems, files) is checked where the system is known.
+// What must hold between keys, and what one key settles for another. What depends on the system (cut-offs and
+// the box, names of generated systems, files) is checked where the system is known.
 //
-// A rule is skipped when one of its keys has a problem of its own: its default would only bring a second, false message.
+// A rule is skipped when one of its keys has a problem of its own: its default would only bring a second,
+// false message.
 #include "io/config.h"
 
 typedef struct {
@@ -19,7 +20,8 @@ static bool sound(const checker *ch, const char *key)
 }
 
 /// A rule broken; `key` is where the user should look.
-static void broken(const checker *ch, mds_status status, const char *key, const char *fmt, ...) MDS_PRINTF(4, 5);
+static void broken(const checker *ch, mds_status status, const char *key, const char *fmt, ...)
+    MDS_PRINTF(4, 5);
 
 static void broken(const checker *ch, mds_status status, const char *key, const char *fmt, ...)
 {
@@ -33,7 +35,8 @@ static void broken(const checker *ch, mds_status status, const char *key, const 
         ch->problems->lost = true;
     else
         mds_problem_add(ch->problems, MDS_ORDER_RULE, status, "%s: %s",
-                        mds_config_given(ch->config, key) ? mds_config_origin(ch->config, key) : ch->config->path,
+                        mds_config_given(ch->config, key) ? mds_config_origin(ch->config, key)
+                                                          : ch->config->path,
                         text.s);
     mds_text_free(&text);
 }
@@ -49,12 +52,15 @@ static void check_system(const checker *ch)
         !sound(ch, "system.atoms"))
         return;
     if (c->system.generate && files)
-        broken(ch, MDS_E_INPUT, "system.generate", "system.generate excludes system.topology and system.coordinates");
+        broken(ch, MDS_E_INPUT, "system.generate",
+               "system.generate excludes system.topology and system.coordinates");
     else if (c->system.generate && c->system.atoms == 0)
-        broken(ch, MDS_E_INPUT, "system.generate", "system.generate needs system.atoms, the size of the system");
+        broken(ch, MDS_E_INPUT, "system.generate",
+               "system.generate needs system.atoms, the size of the system");
     else if (!c->system.generate && !(c->system.topology && c->system.coordinates))
         broken(ch, MDS_E_INPUT, c->system.topology ? "system.topology" : "system.coordinates",
-               "nothing to simulate: give system.topology and system.coordinates, or system.generate and system.atoms");
+               "nothing to simulate: give system.topology and system.coordinates, or system.generate and "
+               "system.atoms");
     if (!c->system.generate && c->system.atoms)
         broken(ch, MDS_E_INPUT, "system.atoms", "system.atoms is for system.generate only");
 }
@@ -72,8 +78,8 @@ static void check_motion(const checker *ch)
         (c->run.integrator == MDS_INTEGRATOR_LANGEVIN && thermostat_given &&
          c->thermostat.kind != MDS_THERMOSTAT_LANGEVIN)) {
         broken(ch, MDS_E_INPUT, "thermostat.kind",
-               "run.integrator = \"langevin\" and thermostat.kind = \"langevin\" are the same thing and cannot be set to "
-               "different things: leave one of them out");
+               "run.integrator = \"langevin\" and thermostat.kind = \"langevin\" are the same thing and "
+               "cannot be set to different things: leave one of them out");
         return;
     }
     if (c->thermostat.kind == MDS_THERMOSTAT_LANGEVIN) c->run.integrator = MDS_INTEGRATOR_LANGEVIN;
@@ -88,8 +94,8 @@ static void check_motion(const checker *ch)
     }
     if (c->thermostat.kind != MDS_THERMOSTAT_NONE && mds_config_given(c, "run.temperature") &&
         !mds_config_given(c, "thermostat.temperature") && c->run.temperature != c->thermostat.temperature)
-        mds_warn("%s: run.temperature = %g K is where the run starts, but thermostat.temperature is left at its default "
-                 "of %g K",
+        mds_warn("%s: run.temperature = %g K is where the run starts, but thermostat.temperature is left at "
+                 "its default of %g K",
                  mds_config_origin(c, "run.temperature"), c->run.temperature, c->thermostat.temperature);
 }
 
@@ -99,8 +105,9 @@ static void check_available(const checker *ch)
 
     if (c->thermostat.kind != MDS_THERMOSTAT_NONE && c->thermostat.kind != MDS_THERMOSTAT_V_RESCALE &&
         c->thermostat.kind != MDS_THERMOSTAT_LANGEVIN)
-        broken(ch, MDS_E_UNSUPPORTED, "thermostat.kind",
-               "this version does not have that thermostat; available: \"none\", \"v-rescale\", \"langevin\"");
+        broken(
+            ch, MDS_E_UNSUPPORTED, "thermostat.kind",
+            "this version does not have that thermostat; available: \"none\", \"v-rescale\", \"langevin\"");
     if (c->barostat.kind != MDS_BAROSTAT_NONE && c->barostat.kind != MDS_BAROSTAT_C_RESCALE)
         broken(ch, MDS_E_UNSUPPORTED, "barostat.kind",
                "this version does not have that barostat; available: \"none\", \"c-rescale\"");
@@ -134,13 +141,13 @@ static void check_nonbonded(const checker *ch)
     const bool        switched =
         c->nonbonded.lj_modifier == MDS_LJ_SWITCH || c->nonbonded.lj_modifier == MDS_LJ_FORCE_SWITCH;
 
-    if (!sound(ch, "nonbonded.cutoff") || !sound(ch, "nonbonded.lj_cutoff") || !sound(ch, "nonbonded.lj_switch") ||
-        !sound(ch, "nonbonded.lj_modifier"))
+    if (!sound(ch, "nonbonded.cutoff") || !sound(ch, "nonbonded.lj_cutoff") ||
+        !sound(ch, "nonbonded.lj_switch") || !sound(ch, "nonbonded.lj_modifier"))
         return;
     if (switched && cut > 0 && c->nonbonded.lj_switch >= cut)
         broken(ch, MDS_E_INPUT, "nonbonded.lj_switch",
-               "nonbonded.lj_switch = %g nm must lie below the Lennard-Jones cut-off of %g nm", c->nonbonded.lj_switch,
-               cut);
+               "nonbonded.lj_switch = %g nm must lie below the Lennard-Jones cut-off of %g nm",
+               c->nonbonded.lj_switch, cut);
 }
 
 static void check_pme(const checker *ch)
@@ -149,16 +156,19 @@ static void check_pme(const checker *ch)
 
     if (!sound(ch, "pme.split") || !sound(ch, "pme.beta") || !sound(ch, "pme.c")) return;
     if (c->pme.beta > 0 && c->pme.c > 0) {
-        broken(ch, MDS_E_INPUT, "pme.c", "pme.beta is of the Gaussian split and pme.c of the prolate one: give one of them");
+        broken(ch, MDS_E_INPUT, "pme.c",
+               "pme.beta is of the Gaussian split and pme.c of the prolate one: give one of them");
         return;
     }
     if (c->pme.beta > 0) {
         if (mds_config_given(c, "pme.split") && c->pme.split != MDS_SPLIT_GAUSSIAN)
-            broken(ch, MDS_E_INPUT, "pme.beta", "pme.beta is a parameter of the Gaussian split, but pme.split is not that");
+            broken(ch, MDS_E_INPUT, "pme.beta",
+                   "pme.beta is a parameter of the Gaussian split, but pme.split is not that");
         c->pme.split = MDS_SPLIT_GAUSSIAN;
     }
     if (c->pme.c > 0 && c->pme.split != MDS_SPLIT_PROLATE)
-        broken(ch, MDS_E_INPUT, "pme.c", "pme.c is a parameter of the prolate split, but pme.split is not that");
+        broken(ch, MDS_E_INPUT, "pme.c",
+               "pme.c is a parameter of the prolate split, but pme.split is not that");
 }
 
 static void check_output(const checker *ch)
@@ -171,7 +181,8 @@ static void check_output(const checker *ch)
         return;
     }
     for (s = name; s[0] && s[1]; s++) continue;
-    if (*s == '/') broken(ch, MDS_E_INPUT, "output.name", "output.name ends in / and names a directory, not files");
+    if (*s == '/')
+        broken(ch, MDS_E_INPUT, "output.name", "output.name ends in / and names a directory, not files");
 }
 
 static void check_cost(const checker *ch)
@@ -180,7 +191,8 @@ static void check_cost(const checker *ch)
 
     if (c->cost.max_cost > 0 && c->cost.price_per_hour == 0 && sound(ch, "cost.price_per_hour"))
         broken(ch, MDS_E_INPUT, "cost.max_cost", "cost.max_cost needs cost.price_per_hour");
-    if (c->cost.stop_if_below > 0 && c->cost.predicted_ns_per_day == 0 && sound(ch, "cost.predicted_ns_per_day"))
+    if (c->cost.stop_if_below > 0 && c->cost.predicted_ns_per_day == 0 &&
+        sound(ch, "cost.predicted_ns_per_day"))
         broken(ch, MDS_E_INPUT, "cost.stop_if_below", "cost.stop_if_below needs cost.predicted_ns_per_day");
 }
 

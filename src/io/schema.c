@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema: one row per key of an input file. Type, unit, default, range, words, help and the field of mds_config
-// stand here once; the reader, the messages, `explain` and docs/config.md are all made from these rows.
+// The schema: one row per key of an input file. Type, unit, default, range, words, help and the field of
+// mds_config stand here once; the reader, the messages, `explain` and docs/config.md are all made from these
+// rows.
 //
-// Defaults are written as libconfig text and read by the code that reads a user's value. The first word of a choice is
-// its default. Ranges are wide: they catch slips of the decimal point and of the unit, not unusual physics.
+// Defaults are written as libconfig text and read by the code that reads a user's value. The first word of a
+// choice is its default. Ranges are wide: they catch slips of the decimal point and of the unit, not unusual
+// physics.
 #include "io/config.h"
 
 #include <limits.h>
@@ -25,7 +27,8 @@ const mds_key_group mds_key_groups[] = {
     {"system", "What is simulated: files of a topology and coordinates, or a box that mdsim makes itself."},
     {"run", "How it moves and for how long."},
     {"nonbonded", "Lennard-Jones and Coulomb interactions."},
-    {"pme", "The mesh of the long-range Coulomb interaction. `force_error` chooses whatever else is not given."},
+    {"pme",
+     "The mesh of the long-range Coulomb interaction. `force_error` chooses whatever else is not given."},
     {"constraints", "Fixed bond lengths and hydrogen masses."},
     {"thermostat", "Temperature coupling."},
     {"barostat", "Pressure coupling."},
@@ -35,6 +38,7 @@ const mds_key_group mds_key_groups[] = {
 };
 const int mds_n_key_groups = (int)(sizeof mds_key_groups / sizeof *mds_key_groups);
 
+// clang-format off
 const mds_key mds_keys[] = {
     // system
     {.name = "system.topology", TEXT(system.topology),
@@ -239,6 +243,7 @@ const mds_key mds_keys[] = {
     {.name = "cost.predicted_ns_per_day", NUMBER(cost.predicted_ns_per_day), .unit = "ns/day", .value = "0.0",
      .low = 1e-6, .high = 1e9, .zero = "not given", .help = "The speed that was promised, for `cost.stop_if_below`."},
 };
+// clang-format on
 enum { N_KEYS = sizeof mds_keys / sizeof *mds_keys };
 
 int mds_config_n_keys(void)
@@ -318,7 +323,8 @@ static const char *key_of_group(int k, const void *group)
 {
     const size_t n = strlen(group);
 
-    return !strncmp(mds_keys[k].name, group, n) && mds_keys[k].name[n] == '.' ? mds_keys[k].name + n + 1 : NULL;
+    return !strncmp(mds_keys[k].name, group, n) && mds_keys[k].name[n] == '.' ? mds_keys[k].name + n + 1
+                                                                              : NULL;
 }
 
 void mds_key_suggest(const char *name, mds_text *out)
@@ -349,7 +355,10 @@ void mds_key_choices(const mds_key *key, mds_text *out)
     int c;
 
     for (c = 0; c < MDS_MAX_CHOICES && key->choice[c].word; c++)
-        mds_text_add(out, "%s\"%s\"", c == 0 ? "" : c + 1 < MDS_MAX_CHOICES && key->choice[c + 1].word ? ", " : " or ",
+        mds_text_add(out, "%s\"%s\"",
+                     c == 0                                               ? ""
+                     : c + 1 < MDS_MAX_CHOICES && key->choice[c + 1].word ? ", "
+                                                                          : " or ",
                      key->choice[c].word);
 }
 
@@ -448,8 +457,8 @@ void mds_config_value(const mds_config *config, int index, mds_text *out)
 
 static void add_legal(const mds_key *key, mds_text *out)
 {
-    static const char *const what[] = {"text", NULL, NULL, "integer", "number", "`true` or `false`",
-                                       "list of texts", "3 integers", NULL};
+    static const char *const what[] = {
+        "text", NULL, NULL, "integer", "number", "`true` or `false`", "list of texts", "3 integers", NULL};
 
     if (what[key->kind]) mds_text_add(out, "%s", what[key->kind]);
     if (key->choice[0].word) {
@@ -495,27 +504,39 @@ void mds_config_document(mds_text *out)
         "# Input keys\n\n"
         "Made from the schema in `src/io/schema.c`; a test fails when the two differ. Do not edit by hand:\n"
         "`build/tests/unit/test_unit_config --document > docs/config.md` writes it anew.\n\n"
-        "An input file is [libconfig](https://hyperrealm.github.io/libconfig/) text: groups of `key = value;`. Units are "
+        "An input file is [libconfig](https://hyperrealm.github.io/libconfig/) text: groups of `key = "
+        "value;`. Units are "
         "nm, ps, kJ/mol, bar, K, Da, e. Every key has a default, so that\n\n"
         "```\nsystem = { topology = \"topol.top\"; coordinates = \"conf.gro\"; };\n```\n\n"
-        "is a whole input. An integer may stand where a number is meant, and `5e9` where an integer is meant; an integer "
-        "beyond 32 bits needs an L (`5000000000L`). `@include \"file\"` stands first on its line, is relative to the file "
-        "that it stands in, and may nest. Paths of inputs and outputs are relative to the conf. `--set group.key=value` "
-        "on the command line overrides a key; a word needs no quotes there. `mdsim check` reports every mistake of a "
+        "is a whole input. An integer may stand where a number is meant, and `5e9` where an integer is "
+        "meant; an integer "
+        "beyond 32 bits needs an L (`5000000000L`). `@include \"file\"` stands first on its line, is "
+        "relative to the file "
+        "that it stands in, and may nest. Paths of inputs and outputs are relative to the conf. `--set "
+        "group.key=value` "
+        "on the command line overrides a key; a word needs no quotes there. `mdsim check` reports every "
+        "mistake of a "
         "file at once, `mdsim explain` prints every setting with its origin.\n");
     for (g = 0; g < mds_n_key_groups; g++) add_group(&mds_key_groups[g], out);
     mds_text_add(
         out,
         "\n## Rules between keys\n\n"
-        "- `run.integrator = \"langevin\"` and `thermostat.kind = \"langevin\"` mean the same; giving both, differently, "
+        "- `run.integrator = \"langevin\"` and `thermostat.kind = \"langevin\"` mean the same; giving both, "
+        "differently, "
         "is an error.\n"
         "- Minimisation uses neither thermostat nor barostat: a notice says that they are off.\n"
-        "- `pme.beta` chooses the Gaussian split, `pme.c` the prolate one; giving the other `pme.split` beside it is an "
+        "- `pme.beta` chooses the Gaussian split, `pme.c` the prolate one; giving the other `pme.split` "
+        "beside it is an "
         "error. Keys of `pme` that are given are kept, the others are chosen to meet `pme.force_error`.\n"
-        "- A cut-off of 0 means all pairs; it needs a system without a box and Coulomb by `\"cutoff\"` or `\"none\"`.\n"
-        "- Without a box PME, tail correction and barostats are errors if asked for and off if only defaulted.\n"
-        "- `potential-switch` and `force-switch` need `nonbonded.lj_switch` below the Lennard-Jones cut-off.\n"
+        "- A cut-off of 0 means all pairs; it needs a system without a box and Coulomb by `\"cutoff\"` or "
+        "`\"none\"`.\n"
+        "- Without a box PME, tail correction and barostats are errors if asked for and off if only "
+        "defaulted.\n"
+        "- `potential-switch` and `force-switch` need `nonbonded.lj_switch` below the Lennard-Jones "
+        "cut-off.\n"
         "- `system.generate` takes the place of `system.topology` and `system.coordinates`.\n"
-        "- `cost.max_cost` needs `cost.price_per_hour`; `cost.stop_if_below` needs `cost.predicted_ns_per_day`.\n"
-        "- What this build does not have is refused with exit code 78, other mistakes with 65, a missing file with 66.\n");
+        "- `cost.max_cost` needs `cost.price_per_hour`; `cost.stop_if_below` needs "
+        "`cost.predicted_ns_per_day`.\n"
+        "- What this build does not have is refused with exit code 78, other mistakes with 65, a missing "
+        "file with 66.\n");
 }

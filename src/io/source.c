@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of a conf: includes put in place, and words refused that libconfig would silently misread.
 //
-// libconfig 1.5, which the distributions carry, resolves @include against one fixed directory (nested and absolute
-// names fail), and cuts integers beyond 32 bits without a suffix to their low bits: 3000000000 becomes -1294967296.
-// Both are cured before the parser sees the text. A small scanner walks over it, knows comments and strings, checks
-// every number, and replaces each @include line by the file's text; a map keeps the file and number of each line, so
-// that messages name the place in the file that the user wrote.
+// libconfig 1.5, which the distributions carry, resolves @include against one fixed directory (nested and
+// absolute names fail), and cuts integers beyond 32 bits without a suffix to their low bits: 3000000000
+// becomes -1294967296. Both are cured before the parser sees the text. A small scanner walks over it, knows
+// comments and strings, checks every number, and replaces each @include line by the file's text; a map keeps
+// the file and number of each line, so that messages name the place in the file that the user wrote.
 #include "io/config.h"
 
 #include <ctype.h>
@@ -16,18 +16,18 @@
 #include <sys/stat.h>
 
 enum {
-    MAX_DEPTH = 16,          // of includes; more is a file that includes itself
+    MAX_DEPTH = 16, // of includes; more is a file that includes itself
     MAX_FILES = 256,
-    MAX_BYTES = 16 << 20     // a conf is small; more is a trajectory given by mistake
+    MAX_BYTES = 16 << 20 // a conf is small; more is a trajectory given by mistake
 };
 
 typedef struct {
     mds_source   *source;
     mds_problems *problems;
-    const char   *s, *end;   // what is left to scan
+    const char   *s, *end;    // what is left to scan
     int32_t       file, line; // where we are
     int           depth;
-    bool          is_file;   // may include
+    bool          is_file;    // may include
     bool          line_start; // only blanks so far on this line
 } scanner;
 
@@ -36,7 +36,8 @@ static void scan(scanner *sc);
 static mds_status begin_line(mds_source *source, int32_t file, int32_t line)
 {
     MDS_TRY(mds_grow(&source->file, &source->cap_file, (size_t)source->n_lines + 1, sizeof *source->file));
-    MDS_TRY(mds_grow(&source->number, &source->cap_number, (size_t)source->n_lines + 1, sizeof *source->number));
+    MDS_TRY(
+        mds_grow(&source->number, &source->cap_number, (size_t)source->n_lines + 1, sizeof *source->number));
     source->file[source->n_lines] = file;
     source->number[source->n_lines] = line;
     source->n_lines++;
@@ -59,8 +60,9 @@ static void complain(const scanner *sc, const char *what, const char *word, size
 {
     const int shown = n > 60 ? 60 : (int)n;
 
-    mds_problem_add(sc->problems, sc->source->n_lines, MDS_E_INPUT, "%s:%d: %s%s%s%.*s%s%s", sc->source->name[sc->file],
-                    sc->line, what, n && *what ? " " : "", n ? "'" : "", shown, word, n ? "'" : "", advice);
+    mds_problem_add(sc->problems, sc->source->n_lines, MDS_E_INPUT, "%s:%d: %s%s%s%.*s%s%s",
+                    sc->source->name[sc->file], sc->line, what, n && *what ? " " : "", n ? "'" : "", shown,
+                    word, n ? "'" : "", advice);
 }
 
 // ------------------------------------------------------------------------------------------------- numbers
@@ -154,7 +156,8 @@ static void scan_number(scanner *sc)
         check_integer(sc, word, n, base, n_suffix);
     } else {
         if (!is_number(word, n, &finite))
-            complain(sc, "", word, n, " is not a number (units are fixed and not written; words stand in \"\")");
+            complain(sc, "", word, n,
+                     " is not a number (units are fixed and not written; words stand in \"\")");
         else if (!finite)
             complain(sc, "the number", word, n, " is too large");
         put(sc, word, n);
@@ -208,8 +211,8 @@ static mds_status read_text(const char *path, char **bytes, size_t *n)
     *bytes = NULL;
     if (stat(path, &info) == 0) {
         MDS_CHECK(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode), MDS_E_INPUT, "%s: is not a file", path);
-        MDS_CHECK(info.st_size <= MAX_BYTES, MDS_E_INPUT, "%s: too large for a configuration file (%lld bytes)", path,
-                  (long long)info.st_size);
+        MDS_CHECK(info.st_size <= MAX_BYTES, MDS_E_INPUT,
+                  "%s: too large for a configuration file (%lld bytes)", path, (long long)info.st_size);
     }
     MDS_TRY(mds_file_read(path, bytes, n));
     if (memchr(*bytes, '\0', *n)) {
@@ -262,8 +265,8 @@ static void include(scanner *sc, const char *name)
         new_line(sc, sc->line);
     }
     if (status != MDS_OK)
-        mds_problem_add(sc->problems, source->n_lines, status, "%s:%d: @include: %s", source->name[sc->file], sc->line,
-                        mds_error_text());
+        mds_problem_add(sc->problems, source->n_lines, status, "%s:%d: @include: %s", source->name[sc->file],
+                        sc->line, mds_error_text());
     mds_free(path);
     mds_free(bytes);
 }
@@ -284,7 +287,9 @@ static void scan_at(scanner *sc)
     while (good && p < sc->end && *p != '"' && *p != '\n') p++;
     good = good && p < sc->end && *p == '"' && p > name && first && sc->is_file;
     if (!good) {
-        complain(sc, sc->is_file ? "an include is written @include \"file\", first on its line" : "there is no @include here",
+        complain(sc,
+                 sc->is_file ? "an include is written @include \"file\", first on its line"
+                             : "there is no @include here",
                  "", 0, "");
         while (sc->s < sc->end && *sc->s != '\n') sc->s++;
         return;
@@ -339,7 +344,8 @@ static void scan(scanner *sc)
         } else {
             while (p < sc->end && (unsigned char)*p >= 0x80) p++;
             if (p == s) p++;
-            complain(sc, "", s, (size_t)(p - s), " does not belong outside of \"\" (a quote must be a plain \")");
+            complain(sc, "", s, (size_t)(p - s),
+                     " does not belong outside of \"\" (a quote must be a plain \")");
             put(sc, " ", 1);
             sc->s = p;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a conf: every key, every way to write it wrong, includes, --set, rules between keys, and noise as input.
-// `test_unit_config --document` prints docs/config.md.
+// Reading a conf: every key, every way to write it wrong, includes, --set, rules between keys, and noise as
+// input. `test_unit_config --document` prints docs/config.md.
 #include "io/io.h"
 #include "test.h"
 
@@ -91,13 +91,17 @@ static void test_defaults_are_those_of_the_contract(void)
     TEST_TRUE(c.run.integrator == MDS_INTEGRATOR_VERLET && c.run.steps == 10000 && c.run.seed == 1);
     TEST_TRUE(c.run.dt == 0.002 && c.run.temperature == 300 && c.run.remove_com == MDS_COM_LINEAR);
     TEST_TRUE(c.nonbonded.cutoff == 0.9 && c.nonbonded.lj_cutoff == -1 && c.nonbonded.coulomb_cutoff == -1);
-    TEST_TRUE(c.nonbonded.lj_modifier == MDS_LJ_SHIFT && c.nonbonded.tail_correction && c.nonbonded.coulomb_shift);
+    TEST_TRUE(c.nonbonded.lj_modifier == MDS_LJ_SHIFT && c.nonbonded.tail_correction &&
+              c.nonbonded.coulomb_shift);
     TEST_TRUE(c.nonbonded.coulomb == MDS_COULOMB_PME && c.nonbonded.lj_switch == 0.8);
-    TEST_TRUE(c.pme.split == MDS_SPLIT_PROLATE && c.pme.force_error == 0.5 && c.pme.order == 0 && c.pme.grid[2] == 0);
+    TEST_TRUE(c.pme.split == MDS_SPLIT_PROLATE && c.pme.force_error == 0.5 && c.pme.order == 0 &&
+              c.pme.grid[2] == 0);
     TEST_TRUE(c.constraints.kind == MDS_CONSTRAIN_H_BONDS && c.constraints.rigid_water);
     TEST_TRUE(c.thermostat.kind == MDS_THERMOSTAT_NONE && c.thermostat.tau == 0.5);
-    TEST_TRUE(c.barostat.kind == MDS_BAROSTAT_NONE && c.barostat.tau == 2 && c.barostat.compressibility == 4.5e-5);
-    TEST_TRUE(!strcmp(c.output.name, "run") && c.output.trajectory_every == 5000 && c.output.energy_every == 500);
+    TEST_TRUE(c.barostat.kind == MDS_BAROSTAT_NONE && c.barostat.tau == 2 &&
+              c.barostat.compressibility == 4.5e-5);
+    TEST_TRUE(!strcmp(c.output.name, "run") && c.output.trajectory_every == 5000 &&
+              c.output.energy_every == 500);
     TEST_TRUE(c.output.checkpoint_minutes == 15 && !c.output.velocities && c.output.precision == 0);
     TEST_TRUE(c.backend.kind == MDS_KIND_AUTO && !strcmp(c.backend.isa, "auto"));
     TEST_TRUE(c.backend.deterministic == MDS_DETERMINISTIC_YES && c.backend.precision == MDS_PRECISION_MIXED);
@@ -117,37 +121,50 @@ static void test_every_key_reaches_its_field(void)
         "  remove_com = \"none\"; max_wall = 2; list_interval = 25; couple_every = 5; force_tolerance = 1;\n"
         "  max_move = 0.02; };\n"
         "nonbonded = { cutoff = 1; lj_cutoff = 1.2; coulomb_cutoff = 1.1; lj_modifier = \"force-switch\";\n"
-        "  lj_switch = 1; tail_correction = FALSE; coulomb = \"reaction-field\"; coulomb_modifier = \"none\";\n"
+        "  lj_switch = 1; tail_correction = FALSE; coulomb = \"reaction-field\"; coulomb_modifier = "
+        "\"none\";\n"
         "  rf_dielectric = 78; list_buffer = 0.1; };\n"
         "pme = { split = \"gaussian\"; force_error = 0.1; order = 6; spacing = 0.1; grid = [40, 42, 0x2c];\n"
         "  beta = 3.12; };\n"
-        "constraints = { kind = \"all-bonds\"; rigid_water = false; hydrogen_mass = 3; tolerance = 1e-10; };\n"
+        "constraints = { kind = \"all-bonds\"; rigid_water = false; hydrogen_mass = 3; tolerance = 1e-10; "
+        "};\n"
         "thermostat = { kind = \"v-rescale\"; temperature = 310; tau = 1; };\n"
-        "barostat = { kind = \"c-rescale\"; coupling = \"isotropic\"; pressure = -2; tau = 5; compressibility = 1e-5; };\n"
+        "barostat = { kind = \"c-rescale\"; coupling = \"isotropic\"; pressure = -2; tau = 5; "
+        "compressibility = 1e-5; };\n"
         "output = { name = \"out/x\"; trajectory_every = 1; energy_every = 2; checkpoint_minutes = 1; /* a\n"
-        "  comment */ checkpoint_every = 3; velocities = true; forces = true; precision = 0.001; part_gb = 2; };\n"
-        "backend = { kind = \"cpu\"; threads = 2; isa = \"avx2\"; deterministic = \"no\"; tune = \"fixed\"; };\n"
+        "  comment */ checkpoint_every = 3; velocities = true; forces = true; precision = 0.001; part_gb = "
+        "2; };\n"
+        "backend = { kind = \"cpu\"; threads = 2; isa = \"avx2\"; deterministic = \"no\"; tune = \"fixed\"; "
+        "};\n"
         "cost = { price_per_hour = 2; max_cost = 10; stop_if_below = 0.5; predicted_ns_per_day = 100; };\n";
-    mds_config  c;
-    mds_text    value = {0};
-    int         k, n_default = 0;
-    mds_config  defaults;
+    mds_config c;
+    mds_text   value = {0};
+    int        k, n_default = 0;
+    mds_config defaults;
 
     TEST_OK(read_conf(text, &c));
     TEST_TRUE(!strcmp(c.system.topology, "a b\"c.top") && c.system.velocities == MDS_VELOCITIES_DRAW);
-    TEST_TRUE(c.system.box_source == MDS_BOX_GIVEN && c.system.n_box == 6 && c.system.box[2] == 4 && c.system.box[5] == 60);
+    TEST_TRUE(c.system.box_source == MDS_BOX_GIVEN && c.system.n_box == 6 && c.system.box[2] == 4 &&
+              c.system.box[5] == 60);
     TEST_TRUE(c.system.defines.n == 2 && !strcmp(c.system.defines.item[1], "N=2"));
-    TEST_TRUE(c.system.include.n == 1 && !strcmp(c.system.include.item[0], "dir") && c.system.inpcrd_extra == 2);
-    TEST_TRUE(c.run.steps == 5000000000 && c.run.seed == 5000000000 && c.run.dt == 0.001 && c.run.temperature == 310);
+    TEST_TRUE(c.system.include.n == 1 && !strcmp(c.system.include.item[0], "dir") &&
+              c.system.inpcrd_extra == 2);
+    TEST_TRUE(c.run.steps == 5000000000 && c.run.seed == 5000000000 && c.run.dt == 0.001 &&
+              c.run.temperature == 310);
     TEST_TRUE(c.run.list_interval == 25 && c.run.couple_every == 5 && c.run.max_move == 0.02);
     TEST_TRUE(c.nonbonded.cutoff == 1 && c.nonbonded.lj_cutoff == 1.2 && c.nonbonded.coulomb_cutoff == 1.1);
-    TEST_TRUE(c.nonbonded.lj_modifier == MDS_LJ_FORCE_SWITCH && !c.nonbonded.tail_correction && !c.nonbonded.coulomb_shift);
-    TEST_TRUE(c.pme.split == MDS_SPLIT_GAUSSIAN && c.pme.order == 6 && c.pme.grid[2] == 44 && c.pme.beta == 3.12);
-    TEST_TRUE(c.constraints.kind == MDS_CONSTRAIN_ALL_BONDS && !c.constraints.rigid_water && c.constraints.tolerance == 1e-10);
-    TEST_TRUE(c.barostat.pressure == -2 && c.output.part_gb == 2 && c.output.checkpoint_every == 3 && c.backend.threads == 2);
+    TEST_TRUE(c.nonbonded.lj_modifier == MDS_LJ_FORCE_SWITCH && !c.nonbonded.tail_correction &&
+              !c.nonbonded.coulomb_shift);
+    TEST_TRUE(c.pme.split == MDS_SPLIT_GAUSSIAN && c.pme.order == 6 && c.pme.grid[2] == 44 &&
+              c.pme.beta == 3.12);
+    TEST_TRUE(c.constraints.kind == MDS_CONSTRAIN_ALL_BONDS && !c.constraints.rigid_water &&
+              c.constraints.tolerance == 1e-10);
+    TEST_TRUE(c.barostat.pressure == -2 && c.output.part_gb == 2 && c.output.checkpoint_every == 3 &&
+              c.backend.threads == 2);
     TEST_TRUE(!strcmp(c.backend.isa, "avx2") && c.backend.tune == MDS_TUNE_FIXED && c.cost.max_cost == 10);
 
-    // Every value differs from its default, but for keys that exclude others or whose other words are refused.
+    // Every value differs from its default, but for keys that exclude others or whose other words are
+    // refused.
     TEST_OK(mds_config_defaults(&defaults));
     for (k = 0; k < mds_config_n_keys(); k++) {
         mds_text before = {0};
@@ -155,13 +172,14 @@ static void test_every_key_reaches_its_field(void)
         mds_config_value(&c, k, &value);
         mds_config_value(&defaults, k, &before);
         if (!strcmp(value.s, before.s)) {
-            static const char *const excused[] = {"system.generate", "system.atoms", "pme.c", "barostat.coupling",
-                                                  "backend.precision"};
-            size_t e;
-            bool   found = false;
+            static const char *const excused[] = {"system.generate", "system.atoms", "pme.c",
+                                                  "barostat.coupling", "backend.precision"};
+            size_t                   e;
+            bool                     found = false;
 
             n_default++;
-            for (e = 0; e < sizeof excused / sizeof *excused; e++) found |= !strcmp(excused[e], mds_config_key_name(k));
+            for (e = 0; e < sizeof excused / sizeof *excused; e++)
+                found |= !strcmp(excused[e], mds_config_key_name(k));
             if (!found) fprintf(stderr, "%s stayed at its default %s\n", mds_config_key_name(k), value.s);
             TEST_TRUE(found);
         }
@@ -182,7 +200,8 @@ static void test_values_read_back(void)
     size_t      n = 0;
     int         k;
 
-    TEST_OK(read_conf("system = { topology = \"we\\\\ird \\\"name\"; coordinates = \"c\"; box = [3.1, 0.0, 0.0, 0.0, 3.2, 0.0, "
+    TEST_OK(read_conf("system = { topology = \"we\\\\ird \\\"name\"; coordinates = \"c\"; box = [3.1, 0.0, "
+                      "0.0, 0.0, 3.2, 0.0, "
                       "0.1, 0.2, 3.3]; defines = [\"A\", \"B\"]; };\n"
                       "run = { dt = 0.0012345678901234567; seed = 9000000000L; steps = 3000000000L; };\n"
                       "pme = { grid = [10, 12, 14]; c = 10.5; };\n",
@@ -223,11 +242,14 @@ static void test_mistakes_name_file_line_and_the_right_key(void)
 {
     fails(SYSTEM "run = {\n  temprature = 300.0;\n};", MDS_E_INPUT,
           "input.conf:3: unknown key 'run.temprature'; did you mean 'run.temperature'?");
-    fails(SYSTEM "rum = { dt = 0.001; };", MDS_E_INPUT, "input.conf:2: unknown group 'rum'; did you mean 'run'?");
-    fails(SYSTEM "thermo = { tau = 1.0; };", MDS_E_INPUT, "unknown group 'thermo'; did you mean 'thermostat'?");
+    fails(SYSTEM "rum = { dt = 0.001; };", MDS_E_INPUT,
+          "input.conf:2: unknown group 'rum'; did you mean 'run'?");
+    fails(SYSTEM "thermo = { tau = 1.0; };", MDS_E_INPUT,
+          "unknown group 'thermo'; did you mean 'thermostat'?");
     fails(SYSTEM "xyz = { tau = 1.0; };", MDS_E_INPUT, "unknown group 'xyz'");
     TEST_TRUE(!strstr(mds_error_text(), "did you mean"));
-    fails(SYSTEM "run = { cutoff = 1.0; };", MDS_E_INPUT, "unknown key 'run.cutoff'; did you mean 'nonbonded.cutoff'?");
+    fails(SYSTEM "run = { cutoff = 1.0; };", MDS_E_INPUT,
+          "unknown key 'run.cutoff'; did you mean 'nonbonded.cutoff'?");
     fails(SYSTEM "cutoff = 1.0;", MDS_E_INPUT, "unknown key 'cutoff'; did you mean 'nonbonded.cutoff'?");
     fails(SYSTEM "run = 5;", MDS_E_INPUT, "'run' is a group");
     fails(SYSTEM "run = { dt = \"fast\"; };", MDS_E_INPUT, "run.dt must be a number in ps, not a text");
@@ -243,11 +265,16 @@ static void test_mistakes_name_file_line_and_the_right_key(void)
           "must be \"pme\", \"reaction-field\", \"cutoff\" or \"none\", not \"pmee\"; did you mean \"pme\"?");
     fails(SYSTEM "nonbonded = { tail_correction = 1; };", MDS_E_INPUT, "must be true or false, not a number");
     fails(SYSTEM "backend = { isa = \"sse\"; };", MDS_E_INPUT, "backend.isa must be");
-    fails("system = { topology = 5; coordinates = \"c\"; };", MDS_E_INPUT, "system.topology must be a text in \"\", not a number");
-    fails("system = { topology = \"t\"; coordinates = \"c\"; box = \"big\"; };", MDS_E_INPUT, "system.box must be 3, 6 or 9");
-    fails("system = { topology = \"t\"; coordinates = \"c\"; box = [3.0, 3.0]; };", MDS_E_INPUT, "system.box must be 3 lengths");
-    fails("system = { topology = \"t\"; coordinates = \"c\"; box = [3.0, -3.0, 3.0]; };", MDS_E_INPUT, "impossible length -3");
-    fails("system = { topology = \"t\"; coordinates = \"c\"; defines = [1, 2]; };", MDS_E_INPUT, "must be a list of texts");
+    fails("system = { topology = 5; coordinates = \"c\"; };", MDS_E_INPUT,
+          "system.topology must be a text in \"\", not a number");
+    fails("system = { topology = \"t\"; coordinates = \"c\"; box = \"big\"; };", MDS_E_INPUT,
+          "system.box must be 3, 6 or 9");
+    fails("system = { topology = \"t\"; coordinates = \"c\"; box = [3.0, 3.0]; };", MDS_E_INPUT,
+          "system.box must be 3 lengths");
+    fails("system = { topology = \"t\"; coordinates = \"c\"; box = [3.0, -3.0, 3.0]; };", MDS_E_INPUT,
+          "impossible length -3");
+    fails("system = { topology = \"t\"; coordinates = \"c\"; defines = [1, 2]; };", MDS_E_INPUT,
+          "must be a list of texts");
 }
 
 static void test_words_that_libconfig_misreads_are_refused(void)
@@ -264,17 +291,20 @@ static void test_words_that_libconfig_misreads_are_refused(void)
     fails(SYSTEM "run = { steps = 1_000; };", MDS_E_INPUT, "'1_000' is not a number");
     fails(SYSTEM "run = { dt = .; };", MDS_E_INPUT, "'.' is not a number");
     fails(SYSTEM "output = { name = \"x; };\n", MDS_E_INPUT, "has no closing \"");
-    fails(SYSTEM "output = { name = \xe2\x80\x9cx\xe2\x80\x9d; };\n", MDS_E_INPUT, "does not belong outside of \"\"");
-    fails(SYSTEM "run = { dt = 0.001; dt = 0.002; };", MDS_E_INPUT, "input.conf:2: this key or group is set a second time");
+    fails(SYSTEM "output = { name = \xe2\x80\x9cx\xe2\x80\x9d; };\n", MDS_E_INPUT,
+          "does not belong outside of \"\"");
+    fails(SYSTEM "run = { dt = 0.001; dt = 0.002; };", MDS_E_INPUT,
+          "input.conf:2: this key or group is set a second time");
     fails("system = { topology = \"t\"; coordinates = \"c\"; box = [3, 3.0, 3]; };", MDS_E_INPUT,
           "must be all with or all without a point");
     fails(SYSTEM "/* no end\n\n", MDS_E_INPUT, "input.conf:2: the comment has no end");
     fails(SYSTEM "run = { dt = ; };", MDS_E_INPUT, "input.conf:2: not understood");
 
     // the same digits where nothing is cut
-    TEST_OK(read_conf("system = { topology = \"5000000000\"; coordinates = \"c\"; }; // 5000000000 @include \"x\"\n"
-                      "run = { steps = 2147483647; /* 5000000000\n 0x80000000 */ seed = 3000000000L; dt = .001; };",
-                      &c));
+    TEST_OK(read_conf(
+        "system = { topology = \"5000000000\"; coordinates = \"c\"; }; // 5000000000 @include \"x\"\n"
+        "run = { steps = 2147483647; /* 5000000000\n 0x80000000 */ seed = 3000000000L; dt = .001; };",
+        &c));
     TEST_TRUE(c.run.steps == 2147483647 && c.run.seed == 3000000000 && c.run.dt == 0.001);
     mds_config_free(&c);
 }
@@ -300,7 +330,8 @@ static void test_files_that_are_no_conf(void)
 {
     mds_config c;
 
-    TEST_FAILS(mds_config_read(path_of("absent.conf"), NULL, 0, &c), MDS_E_MISSING, "absent.conf: cannot open");
+    TEST_FAILS(mds_config_read(path_of("absent.conf"), NULL, 0, &c), MDS_E_MISSING,
+               "absent.conf: cannot open");
     TEST_FAILS(mds_config_read(dir, NULL, 0, &c), MDS_E_INPUT, "is not a file");
     TEST_FAILS(mds_config_read("/dev/zero", NULL, 0, &c), MDS_E_INPUT, "is not a file");
     write_bytes("binary", "\x89HDF\0\r\n", 7);
@@ -403,9 +434,12 @@ static void test_rules_between_keys(void)
     TEST_OK(read_with(SYSTEM, "thermostat.kind=langevin", "run.remove_com=linear", &c));
     TEST_TRUE(c.run.integrator == MDS_INTEGRATOR_LANGEVIN && c.run.remove_com == MDS_COM_LINEAR);
     mds_config_free(&c);
-    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=langevin", "run.integrator=verlet", &c), MDS_E_INPUT, "same thing");
-    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=v-rescale", "run.integrator=langevin", &c), MDS_E_INPUT, "same thing");
-    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=none", "run.integrator=langevin", &c), MDS_E_INPUT, "same thing");
+    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=langevin", "run.integrator=verlet", &c), MDS_E_INPUT,
+               "same thing");
+    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=v-rescale", "run.integrator=langevin", &c), MDS_E_INPUT,
+               "same thing");
+    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=none", "run.integrator=langevin", &c), MDS_E_INPUT,
+               "same thing");
     TEST_OK(read_with(SYSTEM, "thermostat.kind=v-rescale", "run.integrator=minimize", &c));
     TEST_TRUE(c.thermostat.kind == MDS_THERMOSTAT_NONE);
     mds_config_free(&c);
@@ -417,8 +451,8 @@ static void test_rules_between_keys(void)
     TEST_FAILS(read_with(SYSTEM, "pme.c=10", "pme.split=gaussian", &c), MDS_E_INPUT, "prolate split");
     TEST_FAILS(read_with(SYSTEM, "pme.c=10", "pme.beta=3", &c), MDS_E_INPUT, "give one of them");
 
-    TEST_FAILS(read_with(SYSTEM, "nonbonded.lj_modifier=force-switch", "nonbonded.lj_switch=0.9", &c), MDS_E_INPUT,
-               "below the Lennard-Jones cut-off");
+    TEST_FAILS(read_with(SYSTEM, "nonbonded.lj_modifier=force-switch", "nonbonded.lj_switch=0.9", &c),
+               MDS_E_INPUT, "below the Lennard-Jones cut-off");
     TEST_FAILS(read_with(SYSTEM, "system.generate=water", NULL, &c), MDS_E_INPUT, "excludes");
     TEST_FAILS(read_conf("system = { generate = \"water\"; };", &c), MDS_E_INPUT, "needs system.atoms");
     TEST_FAILS(read_conf("system = { topology = \"t\"; };", &c), MDS_E_INPUT, "nothing to simulate");
@@ -429,7 +463,8 @@ static void test_rules_between_keys(void)
     TEST_FAILS(read_with(SYSTEM, "output.name=\"\"", NULL, &c), MDS_E_INPUT, "must not be empty");
     TEST_FAILS(read_with(SYSTEM, "cost.max_cost=5", NULL, &c), MDS_E_INPUT, "needs cost.price_per_hour");
     // a broken value does not bring a second message from a rule that needs it
-    TEST_FAILS(read_with(SYSTEM, "nonbonded.cutoff=1e9", "nonbonded.lj_modifier=force-switch", &c), MDS_E_INPUT, "cutoff");
+    TEST_FAILS(read_with(SYSTEM, "nonbonded.cutoff=1e9", "nonbonded.lj_modifier=force-switch", &c),
+               MDS_E_INPUT, "cutoff");
     TEST_INT(lines_of(mds_error_text()), 1);
 }
 
@@ -437,14 +472,20 @@ static void test_what_is_not_there_is_refused_by_name(void)
 {
     mds_config c;
 
-    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=nose-hoover", NULL, &c), MDS_E_UNSUPPORTED, "available: \"none\", \"v-rescale\"");
+    TEST_FAILS(read_with(SYSTEM, "thermostat.kind=nose-hoover", NULL, &c), MDS_E_UNSUPPORTED,
+               "available: \"none\", \"v-rescale\"");
     TEST_FAILS(read_with(SYSTEM, "thermostat.kind=andersen", NULL, &c), MDS_E_UNSUPPORTED, "available");
     TEST_FAILS(read_with(SYSTEM, "thermostat.kind=berendsen", NULL, &c), MDS_E_UNSUPPORTED, "available");
-    TEST_FAILS(read_with(SYSTEM, "barostat.kind=monte-carlo", NULL, &c), MDS_E_UNSUPPORTED, "available: \"none\", \"c-rescale\"");
-    TEST_FAILS(read_with(SYSTEM, "barostat.kind=parrinello-rahman", NULL, &c), MDS_E_UNSUPPORTED, "available");
-    TEST_FAILS(read_with(SYSTEM, "barostat.coupling=anisotropic", "barostat.kind=c-rescale", &c), MDS_E_UNSUPPORTED, "isotropic");
-    TEST_FAILS(read_with(SYSTEM, "backend.deterministic=ranks", NULL, &c), MDS_E_UNSUPPORTED, "available: \"yes\", \"no\"");
-    TEST_FAILS(read_with(SYSTEM, "backend.precision=double", "backend.kind=cpu", &c), MDS_E_UNSUPPORTED, "only backend.kind = \"ref\"");
+    TEST_FAILS(read_with(SYSTEM, "barostat.kind=monte-carlo", NULL, &c), MDS_E_UNSUPPORTED,
+               "available: \"none\", \"c-rescale\"");
+    TEST_FAILS(read_with(SYSTEM, "barostat.kind=parrinello-rahman", NULL, &c), MDS_E_UNSUPPORTED,
+               "available");
+    TEST_FAILS(read_with(SYSTEM, "barostat.coupling=anisotropic", "barostat.kind=c-rescale", &c),
+               MDS_E_UNSUPPORTED, "isotropic");
+    TEST_FAILS(read_with(SYSTEM, "backend.deterministic=ranks", NULL, &c), MDS_E_UNSUPPORTED,
+               "available: \"yes\", \"no\"");
+    TEST_FAILS(read_with(SYSTEM, "backend.precision=double", "backend.kind=cpu", &c), MDS_E_UNSUPPORTED,
+               "only backend.kind = \"ref\"");
     TEST_OK(read_with(SYSTEM, "backend.precision=double", NULL, &c));
     TEST_TRUE(c.backend.kind == MDS_KIND_REF);
     mds_config_free(&c);
@@ -460,15 +501,18 @@ static uint32_t noise(uint32_t below)
     return (noise_state >> 8) % below;
 }
 
-/// Truncated and scrambled input ends in a value or a message, never in a crash (the asan preset runs this too).
+/// Truncated and scrambled input ends in a value or a message, never in a crash (the asan preset runs this
+/// too).
 static void test_noise_is_refused_or_read(void)
 {
-    static const char seed[] = SYSTEM
-        "run = { dt = 0.002; steps = 10000L; seed = 1; # c\n remove_com = \"none\"; };\n"
-        "pme = { grid = [52, 52, 52]; /* x */ beta = 3.12; };\nnonbonded : { cutoff = 1; tail_correction = true };\n"
-        "@include \"part.conf\"\noutput = { name = \"a\\\"b\"; };\n";
-    static const char *const bits[] = {"{", "}", "[", "]", "(", ")", "\"", "/*", "*/", "@include", "\\", "=", ";", ",", "#",
-                                       "-", "1e", "0x", "L", "\n", "\r", "\xff", "((((((((((", "99999999999", ".", "//"};
+    static const char seed[] =
+        SYSTEM "run = { dt = 0.002; steps = 10000L; seed = 1; # c\n remove_com = \"none\"; };\n"
+               "pme = { grid = [52, 52, 52]; /* x */ beta = 3.12; };\nnonbonded : { cutoff = 1; "
+               "tail_correction = true };\n"
+               "@include \"part.conf\"\noutput = { name = \"a\\\"b\"; };\n";
+    static const char *const bits[] = {
+        "{", "}", "[", "]",  "(",  ")", "\"", "/*", "*/",   "@include",   "\\",          "=", ";",
+        ",", "#", "-", "1e", "0x", "L", "\n", "\r", "\xff", "((((((((((", "99999999999", ".", "//"};
     const size_t n = sizeof seed - 1;
     char         text[2048];
     int          k, n_good = 0, n_bad = 0;
@@ -540,7 +584,9 @@ static void test_document_is_up_to_date(void)
     TEST_OK(mds_file_read(path, &text, &n));
     TEST_TRUE(text && !strcmp(text, wanted.s));
     if (text && strcmp(text, wanted.s))
-        fprintf(stderr, "docs/config.md is out of date: build/tests/unit/test_unit_config --document > docs/config.md\n");
+        fprintf(
+            stderr,
+            "docs/config.md is out of date: build/tests/unit/test_unit_config --document > docs/config.md\n");
     mds_free(text);
     mds_text_free(&wanted);
 }
