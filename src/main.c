@@ -1,2 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-int main(void){return 0;}
+// mdsim: arguments in, exit code out.
+#include "cli/cli.h"
+
+int main(int argc, char **argv)
+{
+    return mds_cli(argc, argv);
+}

@@ -1,2 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
+// Small files for other programs: .npy arrays and .gro coordinates.
 #include "io/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+mds_status mds_npy_write(const char *path, const double (*rows)[3], int32_t n)
+{
+    mds_text   text = {0};
+    char       head[128];
+    int        length;
+    mds_status status;
+
+    // numpy format 1.0: magic, version, length of the header, a Python dict padded so that the data starts at 128
+    length = snprintf(head, sizeof head, "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 3), }", n);
+    mds_text_add_bytes(&text, "\x93NUMPY\x01\x00\x76\x00", 10); // 0x0076 = 118 = 128 - 10
+    mds_text_add_bytes(&text, head, (size_t)length);
+    while (!text.failed && text.n < 127) mds_text_add_bytes(&text, " ", 1);
+    mds_text_add_bytes(&text, "\n", 1);
+    mds_text_add_bytes(&text, (const char *)rows, (size_t)n * sizeof *rows);
+    status = text.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for %s", path) : mds_file_write(path, text.s, text.n);
+    mds_text_free(&text);
+    return status;
+}
+
+/// One coordinate line. Numbers wrap as the fixed columns force them to.
+static void gro_line(mds_text *out, const mds_system *system, int32_t i, const double x[3], const double *v)
+{
+    const int32_t r = system->name.residue_of[i];
+    const bool    known = r >= 0 && r < system->name.n_residues;
+    int           k;
+
+    mds_text_add(out, "%5d%-5.5s%5.5s%5d", known ? system->name.residue_number[r] % 100000 : 0,
+                 known ? system->name.residue[r] : "UNK", system->name.atom[i], (i + 1) % 100000);
+    for (k = 0; k < 3; k++) mds_text_add(out, "%12.7f", x[k]);
+    for (k = 0; v && k < 3; k++) mds_text_add(out, "%12.8f", v[k]);
+    mds_text_add(out, "\n");
+}
+
+mds_status mds_gro_write(const char *path, const char *title, const mds_system *system, const mds_box *box,
+                         const double (*x)[3], const double (*v)[3])
+{
+    const double(*h)[3] = box->a;
+    mds_text   text = {0}, aside = {0};
+    mds_status status;
+    int32_t    i;
+
+    mds_text_add(&text, "%s\n%5d\n", title, system->n_atoms);
+    for (i = 0; i < system->n_atoms; i++) gro_line(&text, system, i, x[i], v ? v[i] : NULL);
+    mds_text_add(&text, "%12.7f%12.7f%12.7f", h[0][0], h[1][1], h[2][2]);
+    if (h[1][0] != 0 || h[2][0] != 0 || h[2][1] != 0)
+        mds_text_add(&text, "%12.7f%12.7f%12.7f%12.7f%12.7f%12.7f", 0.0, 0.0, h[1][0], 0.0, h[2][0], h[2][1]);
+    mds_text_add(&text, "\n");
+    mds_text_add(&aside, "%s.tmp", path);
+    if (text.failed || aside.failed)
+        status = mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for %s", path);
+    else
+        status = mds_file_write(aside.s, text.s, text.n);
+    if (status == MDS_OK && rename(aside.s, path))
+        status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot write: %s", path, strerror(errno));
+    if (status != MDS_OK && aside.s) remove(aside.s);
+    mds_text_free(&text);
+    mds_text_free(&aside);
+    return status;
+}

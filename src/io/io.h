@@ -115,19 +115,24 @@ typedef struct {
     const char *path;
     bool        velocities, forces;
     double      precision; // nm; 0 lossless
-    double      part_gb;   // 0: one file
+    double      part_gb;   // GB (1e9 bytes) after which mds_h5md_roll begins a new part; 0: one file
+    int32_t     part;      // number of the part to create or resume, 0: NAME.h5md itself
     const char *creator_version, *input_text;
     uint64_t    seed;
 } mds_h5md_options;
 
 /// Create a new file (fails if it is there: nothing is overwritten). Errors: MDS_E_WRITE.
 mds_status mds_h5md_create(const mds_h5md_options *options, const mds_system *system, bool periodic, mds_h5md **out);
-/// Open an existing file and cut it back to `n_frames` frames, the last of which has step `last_step`.
-/// If the file fails its checks a new part NAME.partNNNN.h5md is begun and the user told both names.
+/// Open part options->part and cut it back to `n_frames` frames, the last of which has step `last_step`; later parts go.
+/// If the file fails its checks or is gone a new part NAME.partNNNN.h5md is begun and the user told both names.
 mds_status mds_h5md_resume(const mds_h5md_options *options, const mds_system *system, bool periodic, int64_t n_frames,
                            int64_t last_step, mds_h5md **out);
 /// Append one frame (global order) and flush. Looks at free space first: MDS_E_WRITE before anything is damaged.
 mds_status mds_h5md_append(mds_h5md *file, const mds_frame *frame);
+/// Begin the next part if this one has reached part_gb. Call it only where a checkpoint follows: a part that a
+/// checkpoint has left behind never changes again. *rolled says whether it did.
+mds_status mds_h5md_roll(mds_h5md *file, bool *rolled);
+int32_t    mds_h5md_part(const mds_h5md *file);
 mds_status mds_h5md_sync(mds_h5md *file); // flush and fsync
 int64_t    mds_h5md_n_frames(const mds_h5md *file);
 mds_status mds_h5md_close(mds_h5md *file);

@@ -256,6 +256,8 @@ void       mds_state_free(mds_state *state);
 mds_status mds_state_copy(mds_state *to, const mds_state *from); // `to` initialised for the same n_atoms or zeroed
 /// Maxwell velocities at `temperature` from `seed`; sites get none; constraints are NOT applied here.
 void mds_state_draw_velocities(const mds_system *system, double temperature, uint64_t seed, mds_state *state);
+/// Put every atom at the image nearest to what it is bonded to, so that no molecule is cut at the box. Frozen system.
+mds_status mds_state_make_whole(const mds_system *system, mds_state *state);
 /// Box to lower triangular reduced form, rotating x and v where the frame must turn. Errors: MDS_E_INPUT.
 mds_status mds_box_reduce(mds_box *box, double (*x)[3], double (*v)[3], int32_t n_atoms);
 /// From lengths (nm) and angles (degrees) alpha, beta, gamma.

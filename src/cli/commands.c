@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands around one input: run, check, explain, energy; and info, document.
+#include "cli/cli.h"
+
+#include "base/units.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef mds_status (*sim_action)(mds_sim *, const cli_options *);
+
+/// Read the conf, set the simulation up, act, and take everything down again.
+static mds_status with_sim(const cli_options *o, bool dynamics, sim_action action)
+{
+    mds_config config = {0};
+    mds_sim    sim = {0};
+    mds_status status = mds_config_read(o->input, o->set, o->n_set, &config);
+
+    if (status == MDS_OK) status = mds_sim_setup(&sim, &config, dynamics);
+    if (status == MDS_OK) status = action(&sim, o);
+    mds_sim_close(&sim);
+    mds_config_free(&config);
+    return status;
+}
+
+static mds_status do_run(mds_sim *s, const cli_options *o)
+{
+    return mds_sim_run(s, o->restart);
+}
+
+mds_status mds_cli_run(const cli_options *o)
+{
+    return with_sim(o, true, do_run);
+}
+
+static void print_system(const mds_sim *s)
+{
+    const mds_system *m = &s->system;
+    const mds_box    *b = &s->start.box;
+
+    if (s->read_report.text) mds_print("%s\n", s->read_report.text);
+    mds_print("atoms %d, molecules %d, net charge %+.4f e\n", m->n_atoms, m->n_molecules, m->total_charge);
+    mds_print("rigid waters %d, X-H clusters %d, other constraints %d, virtual sites %d, degrees of freedom %.0f\n", m->water.n,
+              m->cluster.n, m->link.n, m->vsite.n, s->n_degrees);
+    if (mds_box_is_none(b)) {
+        mds_print("box: none\n");
+    } else {
+        const double ab = mds_dot(b->a[0], b->a[1]) / (mds_norm(b->a[0]) * mds_norm(b->a[1]));
+        const double ac = mds_dot(b->a[0], b->a[2]) / (mds_norm(b->a[0]) * mds_norm(b->a[2]));
+        const double bc = mds_dot(b->a[1], b->a[2]) / (mds_norm(b->a[1]) * mds_norm(b->a[2]));
+
+        mds_print("box: lengths %.6f %.6f %.6f nm, angles %.4f %.4f %.4f degrees, volume %.4f nm^3\n", mds_norm(b->a[0]),
+                  mds_norm(b->a[1]), mds_norm(b->a[2]), acos(bc) * 180 / MDS_PI, acos(ac) * 180 / MDS_PI, acos(ab) * 180 / MDS_PI,
+                  mds_box_volume(b));
+    }
+}
+
+static mds_status do_check(mds_sim *s, const cli_options *o)
+{
+    // opening the device is the last thing a run could refuse
+    MDS_TRY(mds_sim_open(s));
+    print_system(s);
+    mds_print("%s: a run would start (%d warning%s)\n", o->input, mds_log_n_warnings(), mds_log_n_warnings() == 1 ? "" : "s");
+    return MDS_OK;
+}
+
+mds_status mds_cli_check(const cli_options *o)
+{
+    return with_sim(o, true, do_check);
+}
+
+static mds_status do_explain(mds_sim *s, const cli_options *o)
+{
+    mds_text value = {0};
+    int      k;
+
+    (void)o;
+    for (k = 0; k < mds_config_n_keys(); k++) {
+        const char *name = mds_config_key_name(k);
+
+        value.n = 0;
+        mds_config_value(s->config, k, &value);
+        mds_print("%-28s = %-24s %-12s # %s\n", name, value.n ? value.s : "", mds_config_key_unit(k), mds_config_origin(s->config, name));
+    }
+    mds_text_free(&value);
+    mds_print("\n");
+    print_system(s);
+    MDS_TRY(mds_sim_open(s));
+    mds_print("backend: %s (%s)\n", s->be->describe(s->dev), s->choices.backend_reason);
+    mds_print("%s", s->choices.text.s ? s->choices.text.s : "");
+    if (s->params.coulomb == MDS_COULOMB_PME) mds_print("estimated force error: %.4g kJ/mol/nm (rms over atoms)\n", s->choices.force_error);
+    return MDS_OK;
+}
+
+mds_status mds_cli_explain(const cli_options *o)
+{
+    return with_sim(o, true, do_explain);
+}
+
+/// The name to write in the JSON: beside it as a bare name, elsewhere as an absolute path.
+static mds_status forces_name(const char *forces, const char *json, char **out)
+{
+    const char *slash_f = strrchr(forces, '/'), *slash_j = json ? strrchr(json, '/') : NULL;
+    const size_t dir_f = slash_f ? (size_t)(slash_f - forces) : 0, dir_j = slash_j ? (size_t)(slash_j - json) : 0;
+    char         *whole;
+    mds_status    status;
+
+    if (dir_f == dir_j && !strncmp(forces, json ? json : "", dir_f)) return mds_copy_text(out, slash_f ? slash_f + 1 : forces, SIZE_MAX);
+    whole = realpath(forces, NULL);
+    status = mds_copy_text(out, whole ? whole : forces, SIZE_MAX);
+    free(whole);
+    return status;
+}
+
+static void print_energies(const mds_sim *s)
+{
+    const double volume = mds_box_volume(&s->frame.box);
+    double       trace = 0;
+    int          k;
+
+    for (k = 0; k < MDS_N_ENERGY; k++)
+        if (s->frame.energy[k] != 0) mds_print("%-20s %18.6f kJ/mol\n", mds_energy_name((mds_energy)k), s->frame.energy[k]);
+    mds_print("%-20s %18.6f kJ/mol\n", "potential", mds_frame_potential(&s->frame));
+    for (k = 0; k < 3; k++) trace += s->frame.virial[k][k];
+    if (volume > 0) mds_print("%-20s %18.6f bar (configurational)\n", "pressure", -2 * trace / (3 * volume) * MDS_BAR);
+}
+
+static mds_status do_energy(mds_sim *s, const cli_options *o)
+{
+    mds_text   json = {0};
+    char      *name = NULL;
+    mds_status status = mds_single_point(s);
+
+    if (status == MDS_OK && o->forces) {
+        status = mds_npy_write(o->forces, (const double(*)[3])s->frame.f, s->system.n_atoms);
+        if (status == MDS_OK) status = forces_name(o->forces, o->json, &name);
+    }
+    if (status == MDS_OK && o->json) {
+        mds_energy_json(s, name, &json);
+        status = mds_file_write(o->json, json.s, json.n);
+    }
+    if (status == MDS_OK && (!o->json || strcmp(o->json, "-"))) print_energies(s);
+    mds_text_free(&json);
+    mds_free(name);
+    return status;
+}
+
+mds_status mds_cli_energy(const cli_options *o)
+{
+    return with_sim(o, false, do_energy);
+}
+
+static void mds_cpu_levels(char *out, size_t n)
+{
+    snprintf(out, n, "generic");
+}
+
+mds_status mds_cli_info(const cli_options *o)
+{
+    mds_text   text = {0};
+    cpu_set_t  set;
+    const int  cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    char       levels[128];
+    mds_status status = MDS_OK;
+
+    mds_cpu_levels(levels, sizeof levels);
+    if (o->json) {
+        mds_text_add(&text, "{ \"program\": \"mdsim %s\", \"compiler\": ", MDS_VERSION);
+        mds_text_add_json(&text, __VERSION__);
+        mds_text_add(&text, ", \"backends\": [\"ref\", \"cpu\"], \"cpu_levels\": \"%s\", \"cores\": %d, \"gpus\": [], \"mpi\": null }\n", levels, cores);
+        status = mds_file_write(o->json, text.s, text.n);
+        mds_text_free(&text);
+        return status;
+    }
+    mds_print("mdsim %s, compiled with %s\n", MDS_VERSION, __VERSION__);
+    mds_print("backends: ref, cpu\n");
+    mds_print("processor levels usable here: %s\n", levels);
+    mds_print("cores: %d\n", cores);
+    mds_print("GPUs: none (no GPU backend in this build)\nMPI: none (one rank)\n");
+    return MDS_OK;
+}
+
+mds_status mds_cli_document(const cli_options *o)
+{
+    mds_text   text = {0};
+    mds_status status;
+
+    (void)o;
+    mds_config_document(&text);
+    status = mds_file_write("-", text.s, text.n);
+    mds_text_free(&text);
+    return status;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: owns a simulation, orders the stages of a step, schedules what is due, writes what comes out.
+#ifndef MDS_ENGINE_H
+#define MDS_ENGINE_H
+
+#include "backend/backend.h"
+#include "io/io.h"
+#include "read/read.h"
+
+/// What the engine chose and why, for `explain` and the log.
+typedef struct {
+    mds_text    text;           // several lines
+    double      force_error;    // estimated rms error of PME, kJ/mol/nm; 0 without PME
+    const char *backend_reason; // why this backend
+    double      start_shift;    // largest move that put the start on the constraints, nm
+} mds_choices;
+
+/// Sums for a least-squares line through the conserved quantity.
+typedef struct {
+    int64_t n;
+    double  t0, c0, t, c, tt, tc; // first point; sums of differences to it
+} mds_line_fit;
+
+typedef struct {
+    const mds_config *config; // borrowed
+    mds_system  system;
+    mds_state   start;        // as read: box, x, v; later the state of the last resume
+    mds_params  params;
+    mds_read_report read_report;
+    mds_choices choices;
+    double      n_degrees;
+    uint8_t     input_hash[32];
+
+    const mds_backend    *be;
+    mds_device           *dev;
+    mds_domain            domain;
+    const mds_integrator *integrator;
+    int                   threads;
+    char                  isa[16];
+
+    // the run
+    int64_t     step, last_step;   // now; run.steps
+    int64_t     first_step;        // of this piece
+    mds_frame   frame;             // newest collected frame
+    mds_frame   kept;              // the state at the last scheduled search
+    int64_t     kept_trajectory, kept_trajectory_step, kept_series_bytes;
+    int32_t     kept_part;
+    mds_h5md   *trajectory;
+    mds_series *series;
+    char       *path_log, *path_csv, *path_h5md, *path_chk, *path_gro, *path_stop;
+    int64_t     last_trajectory_step;
+    mds_line_fit drift;
+    double      began, last_progress, last_checkpoint; // mds_clock()
+    double      elapsed_before;    // s, earlier pieces
+    int64_t     n_searches, n_trips;
+    bool        resumed, quiet_steps;
+    const char *guard;             // name of the guard that stopped the run, or NULL
+} mds_sim;
+
+// setup.c ---------------------------------------------------------------------------------------------
+/// Read the system of a conf, apply constraints and repartitioning, choose parameters. Nothing is written.
+/// Errors: those of the readers, MDS_E_INPUT with "file:line: key: what", MDS_E_UNSUPPORTED.
+mds_status mds_sim_setup(mds_sim *sim, const mds_config *config, bool dynamics);
+/// Open the device and bring the start state there.
+mds_status mds_sim_open(mds_sim *sim);
+void       mds_sim_close(mds_sim *sim);
+/// Fail with the place of a key: "input.conf:12: nonbonded.cutoff: <message>".
+mds_status mds_key_fail(const mds_config *config, const char *key, mds_status status, const char *fmt, ...) MDS_PRINTF(4, 5);
+
+// params.c --------------------------------------------------------------------------------------------
+/// Numbers of the step from the conf, the system and the box; fills params and choices.
+mds_status mds_sim_choose(mds_sim *sim, bool dynamics);
+
+// step.c ----------------------------------------------------------------------------------------------
+mds_status mds_forces(mds_sim *sim, mds_work work);
+mds_status mds_step(mds_sim *sim, mds_work work);
+/// New owners for the atoms and a new list.
+mds_status mds_redistribute(mds_sim *sim);
+/// The same plain step n times; ends early when a signal asks for a stop.
+mds_status mds_repeat(mds_sim *sim, mds_work work, int64_t n);
+
+// schedule.c ------------------------------------------------------------------------------------------
+/// What is due at a step: a pure function of the step number and the conf. 1.
+mds_work mds_due(const mds_config *config, const mds_params *params, int64_t step);
+bool     mds_due_trajectory(const mds_config *config, int64_t step);
+uint32_t mds_due_fields(const mds_sim *sim, int64_t step); // arrays that a frame of this step must bring
+bool     mds_due_energy(const mds_config *config, int64_t step);
+/// Steps after `step` with nothing due, at most up to `last`.
+int64_t mds_plain_steps(const mds_config *config, const mds_params *params, int64_t step, int64_t last);
+
+// run.c -----------------------------------------------------------------------------------------------
+/// The whole of `mdsim run`: resume or start, step until done, write everything.
+/// restart: "auto", "never" or the path of a checkpoint.
+mds_status mds_sim_run(mds_sim *sim, const char *restart);
+/// Steps until the plan is done, a guard trips or a signal says stop.
+mds_status mds_run(mds_sim *sim);
+/// Signals that ask for a stop or a checkpoint; installed once at the start of the process.
+void mds_signals_install(void);
+bool mds_signal_stop(void);
+bool mds_signal_checkpoint(void); // and clears it
+
+// output.c --------------------------------------------------------------------------------------------
+/// Fix the names of all outputs.
+mds_status mds_output_name(mds_sim *sim);
+mds_status mds_output_open(mds_sim *sim, const mds_checkpoint *resume);
+/// Write what is due from the newest frame.
+mds_status mds_output_frame(mds_sim *sim);
+mds_status mds_output_close(mds_sim *sim);
+/// Keep the present state as the one a checkpoint would hold.
+mds_status mds_keep(mds_sim *sim);
+mds_status mds_checkpoint_now(mds_sim *sim, bool finished);
+/// Move existing outputs of this name to NAME.N.*.
+mds_status mds_output_move_aside(mds_sim *sim);
+
+// minimize.c ------------------------------------------------------------------------------------------
+mds_status mds_minimize(mds_sim *sim);
+
+// report.c --------------------------------------------------------------------------------------------
+void   mds_report_settings(mds_sim *sim);
+void   mds_report_performance(mds_sim *sim);
+void   mds_report_progress(mds_sim *sim, bool last);
+void   mds_line_fit_add(mds_line_fit *fit, double t, double c);
+double mds_line_fit_slope(const mds_line_fit *fit); // per ps
+/// Name the atom, residue, step, largest force and likely cause of a fault; always returns MDS_E_UNSTABLE (or what fits).
+mds_status mds_diagnose(mds_sim *sim, uint32_t fault);
+
+// energy.c --------------------------------------------------------------------------------------------
+/// One point of energy, forces and virial at the start positions; frame in sim->frame.
+mds_status mds_single_point(mds_sim *sim);
+/// The JSON of `mdsim energy`.
+void mds_energy_json(mds_sim *sim, const char *forces_file, mds_text *out);
+
+#endif

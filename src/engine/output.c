@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run writes, and the state that a checkpoint would hold.
+//
+// Everything flushed before a checkpoint belongs to it: the checkpoint is renamed into place only after trajectory and
+// series have been synced. A resume cuts both back to the counts that the checkpoint names.
+#include "engine/engine.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static mds_status name_file(mds_sim *s, const char *ending, char **out)
+{
+    mds_text   text = {0};
+    mds_status status;
+
+    mds_text_add(&text, "%s%s", s->config->output.name, ending);
+    MDS_CHECK(!text.failed, MDS_E_MEMORY, "out of memory");
+    status = mds_config_path(s->config, text.s, out);
+    mds_text_free(&text);
+    return status;
+}
+
+mds_status mds_output_name(mds_sim *s)
+{
+    MDS_TRY(name_file(s, ".log", &s->path_log));
+    MDS_TRY(name_file(s, ".csv", &s->path_csv));
+    MDS_TRY(name_file(s, ".h5md", &s->path_h5md));
+    MDS_TRY(name_file(s, ".chk", &s->path_chk));
+    MDS_TRY(name_file(s, ".gro", &s->path_gro));
+    return name_file(s, ".stop.json", &s->path_stop);
+}
+
+/// NAME.ext to NAME.N.ext with the first N that is free for all of them.
+mds_status mds_output_move_aside(mds_sim *s)
+{
+    static const char *const endings[] = {".log", ".csv", ".h5md", ".chk", ".chk.prev", ".gro", ".stop.json", ".html"};
+    enum { N_ENDINGS = sizeof endings / sizeof endings[0] };
+    char *from[N_ENDINGS] = {0}, *to[N_ENDINGS] = {0};
+    bool  any = false, is_free = false;
+    int   k, n;
+    mds_status status = MDS_OK;
+
+    for (k = 0; k < N_ENDINGS; k++) {
+        MDS_TRY_GOTO(name_file(s, endings[k], &from[k]));
+        any |= mds_file_exists(from[k]);
+    }
+    for (n = 1; any && !is_free; n++) {
+        is_free = true;
+        for (k = 0; k < N_ENDINGS; k++) {
+            mds_text ending = {0};
+
+            mds_free(to[k]);
+            to[k] = NULL;
+            mds_text_add(&ending, ".%d%s", n, endings[k]);
+            status = name_file(s, ending.s, &to[k]);
+            mds_text_free(&ending);
+            if (status != MDS_OK) goto fail;
+            is_free &= !mds_file_exists(to[k]);
+        }
+    }
+    for (k = 0; any && k < N_ENDINGS; k++)
+        if (mds_file_exists(from[k]) && rename(from[k], to[k])) {
+            status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be moved to %s: %s", from[k], to[k], strerror(errno));
+            goto fail;
+        }
+    if (any) mds_note("older outputs moved to %s and its like", to[0]);
+fail:
+    for (k = 0; k < N_ENDINGS; k++) {
+        mds_free(from[k]);
+        mds_free(to[k]);
+    }
+    return status;
+}
+
+mds_status mds_output_open(mds_sim *s, const mds_checkpoint *resume)
+{
+    const mds_config      *c = s->config;
+    const bool             periodic = !mds_box_is_none(&s->start.box);
+    const mds_h5md_options options = {.path = s->path_h5md,
+                                      .velocities = c->output.velocities,
+                                      .forces = c->output.forces,
+                                      .precision = c->output.precision,
+                                      .part_gb = c->output.part_gb,
+                                      .part = resume ? resume->part : 0,
+                                      .creator_version = MDS_VERSION,
+                                      .input_text = c->text,
+                                      .seed = (uint64_t)c->run.seed};
+
+    MDS_TRY(mds_log_open(s->path_log, resume != NULL));
+    if (resume) {
+        MDS_TRY(mds_series_resume(s->path_csv, resume->n_series_bytes, &s->series));
+        if (c->output.trajectory_every > 0)
+            MDS_TRY(mds_h5md_resume(&options, &s->system, periodic, resume->n_trajectory, resume->last_trajectory_step,
+                                    &s->trajectory));
+        s->last_trajectory_step = resume->last_trajectory_step;
+        return MDS_OK;
+    }
+    MDS_TRY(mds_series_create(s->path_csv, &s->series));
+    s->last_trajectory_step = -1;
+    if (c->output.trajectory_every > 0) MDS_TRY(mds_h5md_create(&options, &s->system, periodic, &s->trajectory));
+    return MDS_OK;
+}
+
+static double total_mass(const mds_system *m)
+{
+    double  sum = 0;
+    int32_t i;
+
+    for (i = 0; i < m->n_atoms; i++) sum += m->mass[i];
+    return sum;
+}
+
+static mds_status write_row(mds_sim *s)
+{
+    const mds_frame *f = &s->frame;
+    const double     volume = mds_box_volume(&f->box);
+    mds_series_row   row = {.step = f->step,
+                            .time = f->time,
+                            .potential = mds_frame_potential(f),
+                            .kinetic = mds_frame_kinetic(f),
+                            .conserved = mds_frame_conserved(f),
+                            .temperature = mds_frame_temperature(f, s->n_degrees),
+                            .pressure = mds_frame_pressure(f),
+                            .volume = volume,
+                            .density = volume > 0 ? total_mass(&s->system) / volume * MDS_DENSITY : 0};
+
+    memcpy(row.energy, f->energy, sizeof row.energy);
+    mds_line_fit_add(&s->drift, row.time, row.conserved);
+    return mds_series_append(s->series, &row);
+}
+
+mds_status mds_output_frame(mds_sim *s)
+{
+    const double began = mds_clock();
+
+    if (mds_due_energy(s->config, s->frame.step) && s->frame.has_energy) MDS_TRY(write_row(s));
+    if (s->trajectory && mds_due_trajectory(s->config, s->frame.step)) {
+        mds_frame_sort(&s->frame);
+        MDS_TRY(mds_h5md_append(s->trajectory, &s->frame));
+        s->last_trajectory_step = s->frame.step;
+    }
+    mds_timer_add(MDS_T_OUTPUT, mds_clock() - began);
+    return MDS_OK;
+}
+
+mds_status mds_output_close(mds_sim *s)
+{
+    mds_status status = MDS_OK, next;
+
+    if (s->trajectory) status = mds_h5md_close(s->trajectory);
+    s->trajectory = NULL;
+    next = s->series ? mds_series_close(s->series) : MDS_OK;
+    s->series = NULL;
+    mds_log_close();
+    return status != MDS_OK ? status : next;
+}
+
+mds_status mds_keep(mds_sim *s)
+{
+    const double began = mds_clock();
+    bool         rolled = false;
+
+    if (s->trajectory) MDS_TRY(mds_h5md_roll(s->trajectory, &rolled));
+    MDS_TRY(s->be->observe(s->dev, MDS_FIELD_X | MDS_FIELD_V, 1));
+    MDS_TRY(s->be->collect(s->dev, 1, &s->kept));
+    s->kept_trajectory = s->trajectory ? mds_h5md_n_frames(s->trajectory) : 0;
+    s->kept_part = s->trajectory ? mds_h5md_part(s->trajectory) : 0;
+    s->kept_trajectory_step = s->last_trajectory_step;
+    s->kept_series_bytes = s->series ? mds_series_bytes(s->series) : 0;
+    mds_timer_add(MDS_T_OBSERVE, mds_clock() - began);
+    return rolled ? mds_checkpoint_now(s, false) : MDS_OK; // the part left behind is finished from now on
+}
+
+mds_status mds_checkpoint_now(mds_sim *s, bool finished)
+{
+    const double   began = mds_clock();
+    mds_checkpoint chk = {.params = s->params,
+                          .threads = s->threads,
+                          .part = s->kept_part,
+                          .n_trajectory = s->kept_trajectory,
+                          .last_trajectory_step = s->kept_trajectory_step,
+                          .n_series_bytes = s->kept_series_bytes,
+                          .elapsed_wall = began - s->began + s->elapsed_before,
+                          .finished_steps = finished ? s->last_step : 0};
+
+    mds_frame_sort(&s->kept);
+    chk.state = (mds_state){.n_atoms = s->system.n_atoms,
+                            .step = s->kept.step,
+                            .time = s->kept.time,
+                            .box = s->kept.box,
+                            .x = s->kept.x,
+                            .v = s->kept.v,
+                            .has_velocities = true,
+                            .seed = (uint64_t)s->config->run.seed,
+                            .work_noise = s->kept.work_noise,
+                            .work_scale = s->kept.work_scale};
+    memcpy(chk.state.coupling, s->kept.coupling, sizeof chk.state.coupling);
+    memcpy(chk.isa, s->isa, sizeof chk.isa);
+    snprintf(chk.backend, sizeof chk.backend, "%s", s->be->name);
+    memcpy(chk.input_hash, s->input_hash, sizeof chk.input_hash);
+    if (s->trajectory) MDS_TRY(mds_h5md_sync(s->trajectory));
+    if (s->series) MDS_TRY(mds_series_sync(s->series));
+    MDS_TRY(mds_checkpoint_write(s->path_chk, &chk));
+    s->last_checkpoint = mds_clock();
+    mds_timer_add(MDS_T_CHECKPOINT, s->last_checkpoint - began);
+    return MDS_OK;
+}

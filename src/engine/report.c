@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people read: settings, progress, performance, and why a run stopped.
+#include "engine/engine.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+void mds_line_fit_add(mds_line_fit *fit, double t, double c)
+{
+    if (!fit->n) {
+        fit->t0 = t;
+        fit->c0 = c;
+    }
+    t -= fit->t0;
+    c -= fit->c0;
+    fit->n++;
+    fit->t += t;
+    fit->c += c;
+    fit->tt += t * t;
+    fit->tc += t * c;
+}
+
+double mds_line_fit_slope(const mds_line_fit *fit)
+{
+    const double n = (double)fit->n, determinant = n * fit->tt - fit->t * fit->t;
+
+    return determinant > 0 ? (n * fit->tc - fit->t * fit->c) / determinant : 0;
+}
+
+void mds_report_settings(mds_sim *s)
+{
+    const mds_system *m = &s->system;
+    mds_text          value = {0};
+    int               k;
+
+    mds_log_file("mdsim %s", MDS_VERSION);
+    mds_log_file("input %s", s->config->path);
+    if (s->read_report.text) mds_log_file("%s", s->read_report.text);
+    mds_log_file("%d atoms, %d molecules, %d rigid waters, %d X-H clusters, %d other constraints, %d virtual sites, %.0f degrees of freedom",
+                 m->n_atoms, m->n_molecules, m->water.n, m->cluster.n, m->link.n, m->vsite.n, s->n_degrees);
+    mds_log_file("backend %s (%s)", s->be->describe(s->dev), s->choices.backend_reason);
+    mds_log_file("%s", s->choices.text.s ? s->choices.text.s : "");
+    mds_log_file("settings:");
+    for (k = 0; k < mds_config_n_keys(); k++) {
+        value.n = 0;
+        mds_config_value(s->config, k, &value);
+        mds_log_file("  %-28s = %s %s", mds_config_key_name(k), value.n ? value.s : "", mds_config_key_unit(k));
+    }
+    mds_text_free(&value);
+    mds_note("%s: %d atoms on %s", s->config->path, m->n_atoms, s->be->describe(s->dev));
+}
+
+static double ns_per_day(const mds_sim *s, double seconds)
+{
+    return seconds > 0 ? (double)(s->step - s->first_step) * s->params.dt * 1e-3 * 86400 / seconds : 0;
+}
+
+void mds_report_progress(mds_sim *s, bool last)
+{
+    const double now = mds_clock(), seconds = now - s->began;
+    const double interval = mds_progress_is_terminal() ? 0.5 : 10;
+    const double done = (double)(s->step - s->first_step), left = (double)(s->last_step - s->step);
+    double       eta;
+
+    if (!last && now - s->last_progress < interval) return;
+    if (done <= 0) return;
+    s->last_progress = now;
+    eta = seconds / done * left;
+    mds_progress(last, "step %lld of %lld (%.0f %%), %.3f ps, %.2f ns/day, %02d:%02d:%02d left", (long long)s->step,
+                 (long long)s->last_step, 100.0 * (double)s->step / (double)(s->last_step > 0 ? s->last_step : 1),
+                 (double)s->step * s->params.dt, ns_per_day(s, seconds), (int)(eta / 3600), (int)(eta / 60) % 60, (int)eta % 60);
+}
+
+void mds_report_performance(mds_sim *s)
+{
+    const double  seconds = mds_clock() - s->began;
+    const int64_t steps = s->step - s->first_step;
+    const double  per_step = steps > 0 ? seconds / (double)steps : 0;
+    double        known = 0;
+    int           k;
+
+    mds_log_file("timings of steps %lld to %lld:", (long long)s->first_step, (long long)s->step);
+    for (k = MDS_T_SEARCH; k < MDS_N_TIMERS; k++) {
+        const double t = mds_timer_seconds((mds_timer)k);
+
+        if (!mds_timer_calls((mds_timer)k)) continue;
+        if (k != MDS_T_PRUNE) known += t; // pruning happens inside pair
+        mds_log_file("  %-12s %10lld calls %10.3f s %6.1f %% %9.4f ms/step", mds_timer_name((mds_timer)k),
+                     (long long)mds_timer_calls((mds_timer)k), t, seconds > 0 ? 100 * t / seconds : 0,
+                     steps > 0 ? 1000 * t / (double)steps : 0);
+    }
+    mds_log_file("  %-12s %16s %10.3f s %6.1f %%", "rest", "", seconds - known, seconds > 0 ? 100 * (seconds - known) / seconds : 0);
+    mds_log_file("%lld lists, %lld of them because an atom had moved too far", (long long)s->n_searches, (long long)s->n_trips);
+    mds_log_file("performance: %.3f ns/day, %.4f ms/step, %.3f Matom-steps/s, peak memory %.1f MB", ns_per_day(s, seconds),
+                 1000 * per_step, per_step > 0 ? 1e-6 * s->system.n_atoms / per_step : 0, 1e-6 * (double)mds_memory_peak());
+    if (s->drift.n > 2)
+        mds_log_file("energy drift: %.3g kJ/mol/ns/atom (least squares over %lld values of conserved)",
+                     1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms, (long long)s->drift.n);
+    mds_print("%lld steps (%.3f ps) of %d atoms: %.2f ns/day, %.3f ms/step, %.2f Matom-steps/s\n", (long long)steps,
+              (double)steps * s->params.dt, s->system.n_atoms, ns_per_day(s, seconds), 1000 * per_step,
+              per_step > 0 ? 1e-6 * s->system.n_atoms / per_step : 0);
+    if (s->frame.has_energy && s->series) {
+        mds_print("step %lld: potential %.2f kJ/mol, temperature %.2f K, pressure %.1f bar\n", (long long)s->frame.step,
+                  mds_frame_potential(&s->frame), mds_frame_temperature(&s->frame, s->n_degrees), mds_frame_pressure(&s->frame));
+    }
+    if (s->drift.n > 2)
+        mds_print("conserved energy drifts by %.3g kJ/mol/ns/atom\n", 1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms);
+    mds_print("wrote %s, %s, %s, %s\n", s->trajectory ? s->path_h5md : "(no trajectory)", s->path_csv, s->path_log, s->path_gro);
+}
+
+static const char *likely_cause(const mds_sim *s, uint32_t fault)
+{
+    if (fault & MDS_FAULT_CUTOFF) return "the box has become smaller than twice the cut-off; use a larger system or a smaller cut-off";
+    if (s->step - s->first_step < 200)
+        return "the start is strained: atoms overlap or molecules are broken; run integrator = \"minimize\" first, or check "
+               "that topology and coordinates have the same atom order";
+    return "run.dt is too large for the fastest motion, or a parameter is wrong; try half the time step, constraints.kind = "
+           "\"h-bonds\", or a stronger thermostat while equilibrating";
+}
+
+mds_status mds_diagnose(mds_sim *s, uint32_t fault)
+{
+    char       where[64], hottest[64];
+    const char *what = fault & MDS_FAULT_NOT_FINITE ? "a position, velocity or force is not a number"
+                       : fault & MDS_FAULT_CUTOFF   ? "the cut-off no longer fits the box"
+                       : fault & MDS_FAULT_CONSTRAINT ? "constraints could not be satisfied"
+                       : fault & MDS_FAULT_FAR        ? "an atom moved impossibly far in one step"
+                       : fault & MDS_FAULT_RANGE      ? "a number left the range of the fixed-point sums"
+                                                      : "an atom was lost";
+
+    if (s->be->observe(s->dev, 0, 1) != MDS_OK || s->be->collect(s->dev, 1, &s->frame) != MDS_OK) return MDS_E_INTERNAL;
+    mds_system_atom_label(&s->system, s->frame.fault_atom >= 0 ? s->frame.fault_atom : s->frame.f_max_atom, where, sizeof where);
+    mds_system_atom_label(&s->system, s->frame.f_max_atom, hottest, sizeof hottest);
+    if (fault & MDS_FAULT_CUTOFF) {
+        double width[3];
+
+        mds_box_widths(&s->frame.box, width);
+        MDS_FAIL(MDS_E_UNSTABLE, "step %lld: the box's smallest width of %.4f nm is less than twice the cut-off of %.3f nm; %s; the last good checkpoint is kept",
+                 (long long)s->frame.step, fmin(width[0], fmin(width[1], width[2])), fmax(s->params.cut_lj, s->params.cut_q),
+                 likely_cause(s, fault));
+    }
+    MDS_FAIL(MDS_E_UNSTABLE, "step %lld: %s at %s; largest force %.3g kJ/mol/nm on %s; likely cause: %s; the last good checkpoint is kept",
+             (long long)s->frame.step, what, where, s->frame.f_max, hottest, likely_cause(s, fault));
+}

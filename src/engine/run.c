@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run: start or resume, block after block until the plan is done, a guard trips or a signal says stop.
+//
+// A checkpoint is always the state kept at the last scheduled search: its list follows from positions and input order
+// alone, so that reading it back, searching and computing the forces once more gives the very bits of that step.
+#include "engine/engine.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static volatile sig_atomic_t stop_asked, checkpoint_asked;
+
+static void on_signal(int number)
+{
+    if (number == SIGUSR2)
+        checkpoint_asked = 1;
+    else
+        stop_asked = 1;
+}
+
+void mds_signals_install(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); // a file-size limit becomes a write error that can be handled
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool mds_signal_stop(void)
+{
+    return stop_asked;
+}
+
+bool mds_signal_checkpoint(void)
+{
+    const bool asked = checkpoint_asked;
+
+    checkpoint_asked = 0;
+    return asked;
+}
+
+// --------------------------------------------------------------------------------------------- beginning
+
+/// Scalars of the present state (and arrays) without touching it.
+static mds_status look(mds_sim *s, uint32_t fields, mds_frame *out)
+{
+    MDS_TRY(s->be->observe(s->dev, fields, 1));
+    return s->be->collect(s->dev, 1, out);
+}
+
+/// Put the start on its constraints: positions first, then velocities [case: files carry three decimals].
+static mds_status satisfy_constraints(mds_sim *s, bool velocities)
+{
+    static const mds_op fix_x[] = {{MDS_FIX_X, 1}, {MDS_STOP, 0}}, fix_v[] = {{MDS_FIX_V, 1}, {MDS_STOP, 0}};
+    int32_t             i, worst = 0;
+    double              largest = 0;
+
+    if (!s->system.constraint.n) return MDS_OK;
+    MDS_TRY(s->be->search(s->dev, &s->domain)); // groups live in the device's order
+    MDS_TRY(s->be->move(s->dev, fix_x, 0));
+    MDS_TRY(look(s, MDS_FIELD_X | MDS_FIELD_V, &s->frame));
+    mds_frame_sort(&s->frame);
+    if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+    for (i = 0; i < s->system.n_atoms; i++) {
+        double d[3];
+        int    k;
+
+        if (s->system.mass[i] <= 0) continue;
+        for (k = 0; k < 3; k++) d[k] = s->frame.x[i][k] - s->start.x[i][k];
+        if (mds_norm(d) > largest) {
+            largest = mds_norm(d);
+            worst = i;
+        }
+    }
+    s->choices.start_shift = largest;
+    memcpy(s->start.x, s->frame.x, (size_t)s->system.n_atoms * sizeof *s->start.x);
+    MDS_TRY(s->be->upload(s->dev, &s->domain, &s->start));
+    MDS_TRY(s->be->search(s->dev, &s->domain));
+    if (largest > 1e-9) {
+        char label[64];
+
+        mds_system_atom_label(&s->system, worst, label, sizeof label);
+        mds_log(largest > 0.01 ? MDS_LOG_WARN : MDS_LOG_NOTE, "start put on its constraints: largest shift %.2g nm (%s)",
+                largest, label);
+    }
+    if (!velocities) return MDS_OK;
+    MDS_TRY(s->be->move(s->dev, fix_v, 0));
+    MDS_TRY(look(s, MDS_FIELD_V, &s->frame));
+    mds_frame_sort(&s->frame);
+    memcpy(s->start.v, s->frame.v, (size_t)s->system.n_atoms * sizeof *s->start.v);
+    return MDS_OK;
+}
+
+/// Drawn velocities: no motion of the whole, exactly the temperature asked for.
+static void settle_velocities(mds_sim *s)
+{
+    double  momentum[3] = {0}, mass = 0, twice_kinetic = 0, scale;
+    int32_t i;
+    int     k;
+
+    for (i = 0; i < s->system.n_atoms; i++) {
+        mass += s->system.mass[i];
+        for (k = 0; k < 3; k++) momentum[k] += s->system.mass[i] * s->start.v[i][k];
+    }
+    for (i = 0; i < s->system.n_atoms; i++) {
+        if (s->system.mass[i] <= 0) continue;
+        for (k = 0; k < 3; k++) {
+            if (s->params.remove_com) s->start.v[i][k] -= momentum[k] / mass;
+            twice_kinetic += s->system.mass[i] * s->start.v[i][k] * s->start.v[i][k];
+        }
+    }
+    scale = twice_kinetic > 0 ? sqrt(s->n_degrees * MDS_BOLTZMANN * s->config->run.temperature / twice_kinetic) : 0;
+    for (i = 0; i < s->system.n_atoms; i++)
+        for (k = 0; k < 3; k++) s->start.v[i][k] *= scale;
+}
+
+/// Integrators whose velocities live half a step ahead get them there once.
+static mds_status half_kick(mds_sim *s)
+{
+    static const mds_op ops[] = {{MDS_KICK, 0.5}, {MDS_FIX_V, 1}, {MDS_STOP, 0}};
+
+    if (s->integrator->after[0].fraction < 1) return MDS_OK;
+    return s->be->move(s->dev, ops, 0);
+}
+
+static mds_status start_fresh(mds_sim *s)
+{
+    const mds_config *c = s->config;
+    const bool        minimize = c->run.integrator == MDS_INTEGRATOR_MINIMIZE;
+    const bool        draw = !minimize && (c->system.velocities == MDS_VELOCITIES_DRAW || !s->start.has_velocities);
+
+    if (draw) {
+        if (c->system.velocities == MDS_VELOCITIES_FILE)
+            mds_note("no velocities in the input: drawn at %g K from seed %lld", c->run.temperature, (long long)c->run.seed);
+        mds_state_draw_velocities(&s->system, c->run.temperature, (uint64_t)c->run.seed, &s->start);
+    }
+    if (minimize) memset(s->start.v, 0, (size_t)s->system.n_atoms * sizeof *s->start.v);
+    MDS_TRY(mds_sim_open(s));
+    MDS_TRY(satisfy_constraints(s, !minimize));
+    if (draw) settle_velocities(s);
+    MDS_TRY(s->be->upload(s->dev, &s->domain, &s->start));
+    MDS_TRY(mds_redistribute(s));
+    MDS_TRY(mds_forces(s, MDS_ENERGY | MDS_VIRIAL));
+    MDS_TRY(s->be->move(s->dev, (const mds_op[]){{MDS_STOP, 0}}, MDS_ENERGY | MDS_VIRIAL)); // kinetic energy of the start
+    return MDS_OK;
+}
+
+static mds_status start_resumed(mds_sim *s, const mds_checkpoint *chk)
+{
+    MDS_TRY(mds_state_copy(&s->start, &chk->state));
+    s->step = s->first_step = chk->state.step;
+    s->elapsed_before = chk->elapsed_wall;
+    s->resumed = true;
+    MDS_TRY(mds_sim_open(s));
+    MDS_TRY(mds_redistribute(s));
+    return mds_forces(s, mds_due(s->config, &s->params, s->step));
+}
+
+/// Read the checkpoint that `restart` names and make its choices ours. *found false: there is none.
+static mds_status find_checkpoint(mds_sim *s, const char *restart, mds_checkpoint *chk, bool *found)
+{
+    const bool  automatic = !strcmp(restart, "auto");
+    const char *path = automatic ? s->path_chk : restart;
+    mds_status  status;
+
+    *found = false;
+    if (!strcmp(restart, "never")) return MDS_OK;
+    status = mds_checkpoint_read(path, chk);
+    if (status == MDS_E_MISSING && automatic) return MDS_OK;
+    MDS_TRY(status);
+    MDS_CHECK(chk->state.n_atoms == s->system.n_atoms, MDS_E_CHECKPOINT, "%s: is of %d atoms, the input has %d", path,
+              chk->state.n_atoms, s->system.n_atoms);
+    MDS_CHECK(!memcmp(chk->input_hash, s->input_hash, sizeof s->input_hash), MDS_E_CHECKPOINT,
+              "%s: belongs to another input: the physics or the start coordinates of %s have changed since; put them back, "
+              "or run with --restart=never to begin again (old outputs are kept under NAME.1.*)",
+              path, s->config->path);
+    *found = true;
+    return MDS_OK;
+}
+
+/// Choices that change bits come from the checkpoint; what cannot be kept is said.
+static void adopt_choices(mds_sim *s, const mds_checkpoint *chk)
+{
+    const mds_config *c = s->config;
+
+    s->params = chk->params;
+    if (strcmp(chk->backend, s->be->name))
+        mds_warn("the checkpoint was written by backend %s, this run uses %s: the trajectory will differ in rounding", chk->backend,
+                 s->be->name);
+    if (mds_config_given(c, "backend.threads") && s->threads != chk->threads)
+        mds_warn("the checkpoint was written with %d threads, %s asks for %d: the trajectory will differ in rounding",
+                 chk->threads, mds_config_origin(c, "backend.threads"), s->threads);
+    else
+        s->threads = chk->threads;
+    if (!strcmp(s->isa, "auto") || !s->isa[0]) memcpy(s->isa, chk->isa, sizeof s->isa);
+}
+
+// ------------------------------------------------------------------------------------------------- steps
+
+/// Guards of cost, time and speed. The name of the one that stops the run, or NULL.
+static const char *guard_tripped(const mds_sim *s)
+{
+    const mds_config *c = s->config;
+    const double      now = mds_clock() - s->began, hours = (now + s->elapsed_before) / 3600;
+    const double      speed = now > 0 ? (double)(s->step - s->first_step) * s->params.dt * 86.4 / now : 0;
+
+    if (c->run.max_wall > 0 && now / 3600 >= c->run.max_wall) return "run.max_wall";
+    if (c->cost.max_cost > 0 && c->cost.price_per_hour * hours >= c->cost.max_cost) return "cost.max_cost";
+    if (c->cost.stop_if_below > 0 && now > 30 && speed < c->cost.stop_if_below) return "cost.stop_if_below";
+    return NULL;
+}
+
+/// After a step with events: faults, files, checkpoint.
+static mds_status drain(mds_sim *s, mds_work work)
+{
+    const mds_config *c = s->config;
+    mds_poll          now;
+    double            began;
+
+    MDS_TRY(s->be->poll(s->dev, &now));
+    if (now.fault) return mds_diagnose(s, now.fault);
+    if (work & MDS_OBSERVE) {
+        MDS_TRY(s->be->collect(s->dev, 0, &s->frame));
+        if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+        MDS_TRY(mds_output_frame(s));
+    }
+    if (work & MDS_SEARCH) MDS_TRY(mds_keep(s));
+    began = mds_clock();
+    if (mds_signal_checkpoint() || (c->output.checkpoint_every > 0 && s->step % c->output.checkpoint_every == 0) ||
+        (c->output.checkpoint_minutes > 0 && began - s->last_checkpoint >= 60 * c->output.checkpoint_minutes))
+        MDS_TRY(mds_checkpoint_now(s, false));
+    return MDS_OK;
+}
+
+mds_status mds_run(mds_sim *s)
+{
+    mds_poll now;
+
+    while (s->step < s->last_step && !mds_signal_stop() && !(s->guard = guard_tripped(s))) {
+        const mds_work work = mds_due(s->config, &s->params, s->step + 1);
+
+        if (work) {
+            MDS_TRY(mds_step(s, work));
+            MDS_TRY(drain(s, work));
+        } else {
+            MDS_TRY(mds_repeat(s, 0, mds_plain_steps(s->config, &s->params, s->step, s->last_step)));
+            MDS_TRY(s->be->poll(s->dev, &now));
+            if (now.fault) return mds_diagnose(s, now.fault);
+        }
+        mds_report_progress(s, false);
+    }
+    return MDS_OK;
+}
+
+// --------------------------------------------------------------------------------------------- the whole
+
+static mds_status write_stop(mds_sim *s)
+{
+    mds_text   text = {0};
+    mds_status status;
+
+    mds_text_add(&text, "{ \"guard\": ");
+    mds_text_add_json(&text, s->guard);
+    mds_text_add(&text, ", \"step\": %lld, \"steps\": %lld, \"elapsed_s\": %.1f }\n", (long long)s->step,
+                 (long long)s->last_step, mds_clock() - s->began + s->elapsed_before);
+    status = mds_file_write(s->path_stop, text.s, text.n);
+    mds_text_free(&text);
+    return status;
+}
+
+/// The last frame as run.gro: the topology that trajectory readers need, and where to look first.
+static mds_status write_final(mds_sim *s)
+{
+    mds_text   title = {0};
+    mds_status status;
+
+    MDS_TRY(look(s, MDS_FIELD_X | MDS_FIELD_V, &s->frame));
+    mds_frame_sort(&s->frame);
+    mds_text_add(&title, "mdsim, step %lld, t= %.5f ps", (long long)s->frame.step, s->frame.time);
+    status = mds_gro_write(s->path_gro, title.s, &s->system, &s->frame.box, (const double(*)[3])s->frame.x,
+                           (const double(*)[3])s->frame.v);
+    mds_text_free(&title);
+    return status;
+}
+
+static mds_status run_and_close(mds_sim *s)
+{
+    const bool minimize = s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE;
+    mds_status status = minimize ? mds_minimize(s) : mds_run(s);
+
+    if (status == MDS_E_WRITE) { // a full disk: what is flushed is good; the checkpoint may still fit
+        const char *reason = mds_error_text();
+        mds_text    text = {0};
+
+        mds_text_add(&text, "%s", reason);
+        if (mds_checkpoint_now(s, false) == MDS_OK)
+            mds_text_add(&text, "; a checkpoint of step %lld was written: make room and run the same command again",
+                         (long long)s->kept.step);
+        else
+            mds_text_add(&text, "; the last good checkpoint is kept: make room and run the same command again");
+        status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s", text.s);
+        mds_text_free(&text);
+        (void)mds_output_close(s);
+        return status;
+    }
+    if (status != MDS_OK) {
+        mds_text text = {0};
+
+        mds_text_add(&text, "%s", mds_error_text());
+        (void)mds_output_close(s); // nothing flushed is lost; the last good checkpoint stays
+        status = mds_fail(status, __FILE__, __LINE__, "%s", text.s);
+        mds_text_free(&text);
+        return status;
+    }
+    mds_report_progress(s, true);
+    const bool done = s->step >= s->last_step;
+
+    if (!minimize) MDS_TRY(mds_checkpoint_now(s, done));
+    MDS_TRY(write_final(s));
+    mds_report_performance(s);
+    MDS_TRY(mds_output_close(s));
+    if (done) return MDS_OK;
+    if (s->guard) {
+        MDS_TRY(write_stop(s));
+        mds_log_file("stopped by guard %s", s->guard);
+        MDS_FAIL(MDS_E_GUARD, "stopped by %s at step %lld of %lld; checkpoint of step %lld written", s->guard,
+                 (long long)s->step, (long long)s->last_step, (long long)s->kept.step);
+    }
+    MDS_FAIL(MDS_E_STOPPED, "stopped by a signal at step %lld of %lld; checkpoint of step %lld written: run the same command again",
+             (long long)s->step, (long long)s->last_step, (long long)s->kept.step);
+}
+
+static mds_status run_fresh(mds_sim *s)
+{
+    MDS_TRY(start_fresh(s));
+    MDS_CHECK(!mds_signal_stop(), MDS_E_STOPPED, "stopped by a signal during set-up; nothing was written");
+    MDS_TRY(mds_output_move_aside(s));
+    MDS_TRY(mds_output_open(s, NULL));
+    mds_report_settings(s);
+    s->began = s->last_checkpoint = mds_clock();
+    MDS_TRY(look(s, mds_due_fields(s, 0), &s->frame));
+    if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+    MDS_TRY(mds_output_frame(s));
+    MDS_TRY(half_kick(s));
+    MDS_TRY(mds_keep(s));
+    MDS_TRY(mds_checkpoint_now(s, false));
+    return run_and_close(s);
+}
+
+static mds_status run_resumed(mds_sim *s, const mds_checkpoint *chk, bool same_outputs)
+{
+    adopt_choices(s, chk);
+    MDS_TRY(start_resumed(s, chk));
+    if (!same_outputs) MDS_TRY(mds_output_move_aside(s));
+    MDS_TRY(mds_output_open(s, same_outputs ? chk : NULL));
+    mds_report_settings(s);
+    mds_note("resuming at step %lld (%.3f ps) of %lld", (long long)s->step, chk->state.time, (long long)s->last_step);
+    s->began = s->last_checkpoint = mds_clock();
+    MDS_TRY(mds_keep(s));
+    return run_and_close(s);
+}
+
+mds_status mds_sim_run(mds_sim *s, const char *restart)
+{
+    mds_checkpoint chk = {0};
+    bool           found = false, same;
+    mds_status     status;
+
+    s->last_step = s->config->run.steps;
+    MDS_TRY(mds_output_name(s));
+    if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) return run_fresh(s);
+    MDS_TRY(find_checkpoint(s, restart, &chk, &found));
+    same = !strcmp(restart, "auto") || !strcmp(restart, s->path_chk);
+    if (!found) {
+        status = run_fresh(s);
+    } else if (same && chk.finished_steps >= s->last_step) {
+        mds_note("the run is complete: %lld steps; raise run.steps to go on, or --restart=never to begin again",
+                 (long long)chk.finished_steps);
+        status = MDS_OK;
+    } else {
+        status = run_resumed(s, &chk, same);
+    }
+    mds_checkpoint_free(&chk);
+    return status;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step: the only place that orders the physics, the same for every backend and any number of ranks.
+//
+// On one rank there is nobody to exchange with, so the halo lines of docs/architecture.md are absent here and come back
+// with src/par. Every stage call is timed on the host; a backend that queues work times it itself.
+#include "engine/engine.h"
+
+/// Run one stage and book its time.
+#define STAGE(region, call)                                                                                  \
+    do {                                                                                                     \
+        const double stage_began = mds_clock();                                                              \
+        MDS_TRY(call);                                                                                       \
+        mds_timer_add(region, mds_clock() - stage_began);                                                    \
+    } while (0)
+
+/// Forces at the present positions. Enqueues; x is untouched; f is complete for home atoms afterwards.
+mds_status mds_forces(mds_sim *s, mds_work work)
+{
+    const mds_backend *be = s->be;
+    mds_device        *d = s->dev;
+
+    STAGE(MDS_T_BEGIN, be->begin(d, work)); // clear sums, place virtual sites
+    STAGE(MDS_T_PAIR, be->pair(d, MDS_HOME, work));
+    STAGE(MDS_T_BONDED, be->bonded(d, work));
+    if (s->params.coulomb == MDS_COULOMB_PME) MDS_TRY(be->mesh(d, MDS_MESH_ALL, work)); // times its own phases
+    STAGE(MDS_T_FINISH, be->finish(d, work)); // sum forces, spread virtual-site forces
+    return MDS_OK;
+}
+
+/// One step. `work` says what else is due: a new list, energies, a frame.
+mds_status mds_step(mds_sim *s, mds_work work)
+{
+    const mds_backend *be = s->be;
+    mds_device        *d = s->dev;
+    mds_poll           now;
+
+    STAGE(MDS_T_MOVE, be->move(d, s->integrator->before, work));
+    MDS_TRY(be->poll(d, &now));
+    if (now.tripped) s->n_trips++;
+    if ((work & MDS_SEARCH) || now.tripped) MDS_TRY(mds_redistribute(s)); // the step goes on from here
+    MDS_TRY(mds_forces(s, work));
+    STAGE(MDS_T_MOVE, be->move(d, s->integrator->after, work));
+    STAGE(MDS_T_COUPLE, be->couple(d, work)); // thermostat, barostat, centre of mass, if due
+    if (work & MDS_OBSERVE) STAGE(MDS_T_OBSERVE, be->observe(d, mds_due_fields(s, s->step + 1), 0));
+    s->step++;
+    return MDS_OK;
+}
+
+mds_status mds_redistribute(mds_sim *s)
+{
+    s->n_searches++;
+    STAGE(MDS_T_SEARCH, s->be->search(s->dev, &s->domain));
+    return MDS_OK;
+}
+
+mds_status mds_repeat(mds_sim *s, mds_work work, int64_t n)
+{
+    int64_t k;
+
+    for (k = 0; k < n && !mds_signal_stop(); k++) MDS_TRY(mds_step(s, work));
+    return MDS_OK;
+}
