@@ -93,7 +93,7 @@ static const char *explain_error(const char *text)
 static void parse_problem(const mds_source *source, const config_t *tree, mds_problems *problems)
 {
     const int   line = config_error_line(tree);
-    const char *s = source->text.s, *end;
+    const char *s = source->text.s ? source->text.s : "", *end;
     int         k;
 
     if (mds_problem_at(problems, line)) return; // its cause is known already

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a conf: every key, every way to write it wrong, includes, --set, rules between keys, and noise as
-// input. `test_unit_config --document` prints docs/config.md.
+// input. `test_unit_config --document` prints docs/config.md (tests/lint/document.sh compares).
 #include "io/io.h"
 #include "test.h"
 
@@ -26,6 +26,7 @@ static const char *path_of(const char *name)
 
 static void write_bytes(const char *name, const char *bytes, size_t n)
 {
+    remove(path_of(name)); // cutting a file short makes some file systems wait for the disk
     if (mds_file_write(path_of(name), bytes, n) != MDS_OK) {
         fprintf(stderr, "%s\n", mds_error_text());
         exit(1);
@@ -519,7 +520,7 @@ static void test_noise_is_refused_or_read(void)
 
     write_text("part.conf", "run2 = 1;");
     mds_log_set_level(MDS_LOG_ERROR);
-    for (k = 0; k < 4000; k++) {
+    for (k = 0; k < 2500; k++) {
         mds_config c;
         size_t     length = k < (int)n ? (size_t)k : n, i, changes = k < (int)n ? 0 : 1 + noise(4);
         mds_status status;
@@ -558,7 +559,7 @@ static void test_noise_is_refused_or_read(void)
             }
         }
     }
-    TEST_TRUE(n_bad > 2000 && n_good >= 0);
+    TEST_TRUE(n_bad > 1200 && n_good >= 0);
     memset(text, '(', sizeof text);
     memcpy(text, "a = ", 4);
     write_bytes("noise.conf", text, sizeof text);
@@ -568,27 +569,6 @@ static void test_noise_is_refused_or_read(void)
         TEST_TRUE(mds_config_read(path_of("noise.conf"), NULL, 0, &c) == MDS_E_INPUT);
     }
     mds_log_set_level(MDS_LOG_NOTE);
-}
-
-// ------------------------------------------------------------------------------------------------ document
-
-static void test_document_is_up_to_date(void)
-{
-    const char *source = getenv("MDS_SOURCE");
-    char        path[600], *text = NULL;
-    size_t      n;
-    mds_text    wanted = {0};
-
-    snprintf(path, sizeof path, "%s/docs/config.md", source ? source : ".");
-    mds_config_document(&wanted);
-    TEST_OK(mds_file_read(path, &text, &n));
-    TEST_TRUE(text && !strcmp(text, wanted.s));
-    if (text && strcmp(text, wanted.s))
-        fprintf(
-            stderr,
-            "docs/config.md is out of date: build/tests/unit/test_unit_config --document > docs/config.md\n");
-    mds_free(text);
-    mds_text_free(&wanted);
 }
 
 int main(int argc, char **argv)
@@ -616,7 +596,6 @@ int main(int argc, char **argv)
     test_rules_between_keys();
     test_what_is_not_there_is_refused_by_name();
     test_noise_is_refused_or_read();
-    test_document_is_up_to_date();
     snprintf(command, sizeof command, "rm -rf %s", dir);
     if (system(command)) fprintf(stderr, "cannot remove %s\n", dir);
     return test_end();
