@@ -235,7 +235,15 @@ mds_lj_rule mds_system_lj_rule(const mds_system *system);
 
 // ----------------------------------------------------------------------------------------------- state
 
-enum { MDS_N_COUPLING = 16 };
+/// What `coupling` holds (docs/theory/coupling.md). A fresh run starts with zeros.
+enum {
+    MDS_CPL_SCALE,      // box scaling that waits for the next step, 1; 0: none waits
+    MDS_CPL_WORK,       // first-order potential energy change of that scaling, kJ/mol
+    MDS_CPL_TIME_CARRY, // rounding of `time` so far, ps (compensated sum)
+    MDS_CPL_PRESSURE,   // pressure that the barostat saw last, bar
+    MDS_CPL_ALPHA,      // last velocity scaling of the thermostat, 1
+    MDS_N_COUPLING = 16
+};
 
 /// What changes. On the host only at start, at checkpoints and for output; global order.
 typedef struct {
@@ -247,7 +255,7 @@ typedef struct {
     double (*v)[3];  // [n_atoms] nm/ps
     bool     has_velocities;
     uint64_t seed;                     // noise = f(seed, step, atom): no generator state to save
-    double   coupling[MDS_N_COUPLING]; // thermostat and barostat variables (num/couple.h says which)
+    double   coupling[MDS_N_COUPLING]; // thermostat and barostat variables, MDS_CPL_*
     double   work_noise, work_scale;   // kJ/mol put in by noise and by scaling so far: what `conserved` needs
 } mds_state;
 

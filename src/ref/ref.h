@@ -41,7 +41,11 @@ struct mds_device {
     double virial[3][3];
     bool   has_energy, has_virial;
     double kinetic[3][3], constraint_virial[3][3];
+    double constraint_inertia[3][3]; // the share of constraint_virial that goes with v squared, kJ/mol
     double fv, ff, vv;
+    bool   drifted;           // x_fix holds the positions before the drifts since the last FIX_X
+    bool   noisy;             // the list that began this step had NOISE
+    bool   half_step;         // at the last measurement v was half a step ahead of x
 
     ref_split split;          // PME only
     ref_mesh *mesh;
@@ -74,6 +78,18 @@ double mds_ref_split_background(const mds_device *device);
 // motion: move.c, constrain.c, couple.c
 mds_status mds_ref_move(mds_device *device, const mds_op *until_stop, mds_work work);
 mds_status mds_ref_couple(mds_device *device, mds_work work);
+/// SHAKE: x onto the constraints along the directions of x_fix; what was moved over `h` (ps) is added to v unless h is 0.
+mds_status mds_ref_fix_x(mds_device *device, double h);
+/// RATTLE: make r_ij.w_ij + bias = 0 for every constraint by impulses along the bonds of x. bias NULL: zeros, else one
+/// value a constraint in the order of the visit.
+void mds_ref_project(mds_device *device, double (*w)[3], const double *bias);
+/// Bias v_ij^2 of every constraint, added with `weight`.
+void    mds_ref_squares(const mds_device *device, const double (*v)[3], double weight, double *bias);
+int32_t mds_ref_n_constraints(const mds_system *system);
+/// Kinetic energy, constraint virial and FIRE's sums of the present x, v, f. half_step: v is half a step ahead of x.
+mds_status mds_ref_measure(mds_device *device, bool half_step);
+/// The box scaling that couple left waiting.
+mds_status mds_ref_apply_scale(mds_device *device);
 
 extern const mds_backend mds_backend_ref;
 
