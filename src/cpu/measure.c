@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of a finished step: kinetic energy, constraint virial, and the sums that FIRE steers by.
+//
+// All of it is a function of (x, v, f), so it does not depend on when it was last asked for. For each group
+//   a = P(f/m)            acceleration that the constraints leave; m (a - f/m) is their force against f
+//   b: r.b_ij = -v_ij^2   what bends the paths: constraint acceleration against inertia
+//   w = P(v - dt f/m)     leap-frog: velocity half a step behind
+// and the virial is -1/2 sum x (x) m (a - f/m + b), with v^2 the mean of both half steps for leap-frog. ref/move.c and
+// docs/theory/constraints.md say why. The sums of a thread are in group order; threads are added in order.
+#include "cpu/move.h"
+
+#include <math.h>
+#include <string.h>
+
+static void add_outer(double sum[3][3], double factor, const double a[3], const double b[3])
+{
+    int k, l;
+
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) sum[k][l] += factor * a[k] * b[l];
+}
+
+/// a = P(f/m); v and w into scratch. Returns false if a solver failed.
+static bool accelerations(const mds_device *d, const cpu_group *g, cpu_scratch *s, bool half_step)
+{
+    const double dt = d->params.dt;
+    int32_t      i;
+    int          k;
+    bool         solved;
+
+    mds_cpu_group_load(d, g, s);
+    for (i = 0; i < g->n; i++)
+        for (k = 0; k < 3; k++) {
+            s->v[i][k] = d->v[g->slot[i]][k];
+            s->a[i][k] = s->f[i][k] = s->im[i] * d->f[g->slot[i]][k];
+            s->w[i][k] = half_step ? s->v[i][k] - dt * s->a[i][k] : s->v[i][k];
+        }
+    solved = mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->a, NULL);
+    if (half_step) solved &= mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->w, NULL);
+    return solved;
+}
+
+static void inertia(const cpu_group *g, cpu_scratch *s, bool *solved)
+{
+    int32_t c;
+    int     k;
+
+    for (c = 0; c < g->nc; c++) {
+        const int32_t i = g->pair[2 * c], j = g->pair[2 * c + 1];
+
+        s->bias[c] = 0;
+        for (k = 0; k < 3; k++) {
+            const double dv = s->v[i][k] - s->v[j][k], dw = s->w[i][k] - s->w[j][k];
+
+            s->bias[c] += 0.5 * (dv * dv + dw * dw);
+        }
+    }
+    memset(s->r, 0, (size_t)g->n * sizeof *s->r);
+    *solved &= mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->r, s->bias);
+}
+
+static void visit_measure(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_move_sums *sums, const void *arg)
+{
+    const bool half_step = *(const bool *)arg;
+    bool       solved = accelerations(d, g, s, half_step);
+    int32_t    i;
+    int        k;
+
+    if (g->nc) inertia(g, s, &solved);
+    for (i = 0; i < g->n; i++) {
+        const double mass = 1 / s->im[i];
+        double       pull[3], from[3];
+
+        add_outer(sums->kinetic, half_step ? 0.25 * mass : 0.5 * mass, s->v[i], s->v[i]);
+        if (half_step) add_outer(sums->kinetic, 0.25 * mass, s->w[i], s->w[i]);
+        sums->fv += mass * mds_dot(s->a[i], s->v[i]);
+        sums->ff += mass * mass * mds_dot(s->a[i], s->a[i]);
+        sums->vv += mds_dot(s->v[i], s->v[i]);
+        if (!g->nc) continue;
+        // the forces of a group add up to zero: any origin will do, its first atom saves digits
+        for (k = 0; k < 3; k++) {
+            pull[k] = s->a[i][k] - s->f[i][k];
+            from[k] = s->x[i][k] - s->x[0][k];
+        }
+        add_outer(sums->virial, -0.5 * mass, from, pull);
+        add_outer(sums->inertia, -0.5 * mass, from, s->r[i]);
+        if (!solved && d->atom_of[g->slot[i]] < sums->unsolved) sums->unsolved = d->atom_of[g->slot[i]];
+    }
+}
+
+void mds_cpu_measure(mds_device *d, bool half_step)
+{
+    const cpu_move_sums *sum = d->move->sums;
+    int                  k, l;
+
+    mds_cpu_visit_groups(d, visit_measure, &half_step);
+    memcpy(d->kinetic, sum->kinetic, sizeof d->kinetic);
+    memcpy(d->move->inertia, sum->inertia, sizeof d->move->inertia);
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) d->constraint_virial[k][l] = sum->virial[k][l] + sum->inertia[k][l];
+    d->fv = sum->fv;
+    d->ff = sum->ff;
+    d->vv = sum->vv;
+    d->move->half_step = half_step;
+}
+
+static void visit_mix(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_move_sums *sums, const void *arg)
+{
+    const double m = d->params.mix, along = *(const double *)arg;
+    bool         solved = accelerations(d, g, s, false);
+    int32_t      i;
+    int          k;
+
+    for (i = 0; i < g->n; i++)
+        for (k = 0; k < 3; k++) s->v[i][k] = d->fv > 0 ? (1 - m) * s->v[i][k] + along * s->a[i][k] / s->im[i] : 0;
+    solved &= mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->v, NULL);
+    for (i = 0; i < g->n; i++) {
+        memcpy(d->v[g->slot[i]], s->v[i], sizeof s->v[i]);
+        if (!solved && d->atom_of[g->slot[i]] < sums->unsolved) sums->unsolved = d->atom_of[g->slot[i]];
+    }
+}
+
+/// v <- (1 - mix) v + mix |v| f/|f| with the force that constraints leave; uphill the velocity is stopped [bitzek2006].
+void mds_cpu_mix(mds_device *d)
+{
+    const double along = d->ff > 0 ? d->params.mix * sqrt(d->vv / d->ff) : 0;
+
+    mds_cpu_visit_groups(d, visit_mix, &along);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to move.c, settle.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie together.
+//
+// A group is what one thread moves alone: a rigid water, an X-H cluster, a network of links, a free atom. Groups share
+// no atoms. Waters, the bulk of every system, are moved eight at a time (settle.c); the others one by one through the
+// arrays of their thread's scratch. Per kind the groups are in slot order and each thread takes a fixed share.
+#ifndef MDS_CPU_MOVE_H
+#define MDS_CPU_MOVE_H
+
+#include "cpu/cpu.h"
+
+enum { CPU_WATERS = 8 }; // waters a batch: a vector register of doubles
+
+/// Waters that share lengths and masses, and the lengths of the canonical triangle [miyamoto1992].
+typedef struct {
+    double  length[3];      // OH, OH, HH, nm
+    double  im_o, im_h;     // 1/Da
+    double  ra, rb, rc;     // centre of mass to O, to the H-H line; half HH, nm
+    double  weight_o, weight_h; // shares of the mass, 1
+    int32_t first, n;       // waters of this kind in water_slot
+} cpu_water_kind;
+
+/// Work arrays of one thread, as long as the largest group.
+typedef struct {
+    double (*x)[3], (*v)[3], (*f)[3], (*r)[3], (*w)[3], (*u)[3], (*a)[3]; // [n_max]
+    double (*d)[3];                                       // [nc_max] bond directions
+    double *im;                                           // [n_max] 1/Da
+    double *lambda, *residual, *search, *image, *bias;    // [nc_max]
+} cpu_scratch;
+
+/// One group: slots, constraints between local indices, lengths.
+typedef struct {
+    int32_t        n, nc;
+    const int32_t *slot;   // [n]
+    const int32_t *pair;   // [nc][2]
+    const double  *length; // [nc] nm
+} cpu_group;
+
+/// What a pass over the groups adds up, per thread.
+typedef struct {
+    double   work_noise;
+    double   kinetic[3][3], virial[3][3], inertia[3][3]; // kJ/mol; virial: force share of the constraints
+    double   fv, ff, vv;
+    double   centre_kinetic, centre_virial, extent; // kJ/mol, kJ/mol, nm
+    bool     suspect;                               // something moved far or is not finite: look closer
+    int32_t  unsolved;                              // smallest atom id of a group whose constraints failed, or INT32_MAX
+    char     pad[64];
+} cpu_move_sums;
+
+struct cpu_move {
+    // waters
+    int32_t         n_kinds, n_waters, n_batches;
+    cpu_water_kind *kind;
+    int32_t        *kind_of;     // [n_waters] by water of the system
+    int32_t        *water_slot;  // [n_waters][3] kind after kind
+    int32_t        *batch_first, *batch_kind; // [n_batches]
+    // X-H clusters
+    int32_t  n_clusters;
+    int32_t *cluster_slot;       // [n_clusters][4]
+    int32_t *cluster_size;       // [n_clusters] atoms
+    double  *cluster_length;     // [n_clusters][3]
+    // networks of links: atoms and links of net k are [start[k], start[k+1])
+    int32_t  n_nets;
+    int32_t *net_atom_start, *net_link_start; // [n_nets + 1]
+    int32_t *net_atom, *net_slot;             // [..] ids, slots
+    int32_t *net_pair;                        // [n_links][2] indices inside the net
+    double  *net_length;                      // [n_links]
+    // free atoms
+    int32_t  n_free;
+    int32_t *free_slot;
+    // static roles for the remap, by atom: what the atom leads
+    int32_t *role;               // [n_atoms] see move.c
+    bool     mapped;             // a remap has been done
+    int32_t  n_max, nc_max;
+    cpu_scratch   *scratch;      // [n_threads]
+    cpu_move_sums *sums;         // [n_threads]
+    double (*shift)[3];          // [n_atoms] how far scaling moved x_list (systems with sites)
+    // between lists
+    bool   noisy;                // the list that began this step had NOISE
+    bool   half_step;            // at the last measurement v was half a step ahead of x
+    double inertia[3][3];        // share of constraint_virial that goes with v squared, kJ/mol
+    double extent;               // largest distance of an atom from its group's centre, nm
+    int    level;                // instruction set of settle.c: 0 generic, 1 avx2, 2 avx512
+};
+
+/// An operation with its numbers worked out.
+typedef struct {
+    mds_op_kind kind;
+    double      h, inv_h; // ps, 1/ps (0: positions only)
+    double      c, spread;// NOISE: decay, (1 - c^2) kT in kJ/mol
+    uint32_t    stream;
+} cpu_op;
+
+/// A list ready to run on groups.
+typedef struct {
+    int    n;
+    bool   drifts, kicks;
+    double limit2;   // square of the way an atom may have gone since the search, nm^2
+    double max_move; // nm, 0: none
+    cpu_op op[8];
+} cpu_ops;
+
+// constrain.c: groups of any kind by their local arrays
+/// Gather x and the inverse masses of a group into scratch->x, scratch->im.
+void mds_cpu_group_load(const mds_device *device, const cpu_group *group, cpu_scratch *scratch);
+/// scratch->x onto the constraints along the directions of scratch->r; moves nothing but x. False: did not converge.
+bool mds_cpu_group_fix_x(const cpu_group *group, double tolerance, cpu_scratch *scratch);
+/// Take from w (any of the scratch arrays) what makes r_ij.w_ij + bias differ from 0, at the bonds of x. bias NULL: zeros.
+bool mds_cpu_group_project(const cpu_group *group, cpu_scratch *scratch, const double (*x)[3], double (*w)[3], const double *bias);
+
+// move.c
+/// Share [*first, *last) of n things for thread t.
+static inline void mds_cpu_share(const mds_device *d, int t, int32_t n, int32_t *first, int32_t *last)
+{
+    *first = (int32_t)((int64_t)n * t / d->n_threads);
+    *last = (int32_t)((int64_t)n * (t + 1) / d->n_threads);
+}
+typedef void (*cpu_visit)(mds_device *device, const cpu_group *group, cpu_scratch *scratch, cpu_move_sums *sums, const void *arg);
+/// Call `visit` for every group, threads side by side, and add the threads' sums in order into sums[0].
+void mds_cpu_visit_groups(mds_device *device, cpu_visit visit, const void *arg);
+/// Zero the sums of all threads.
+void mds_cpu_clear_sums(mds_device *device);
+void mds_cpu_add_sums(mds_device *device);
+
+// settle.c
+/// Run a list on batches [first, last) of waters.
+void mds_cpu_settle(mds_device *device, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums);
+
+// measure.c
+/// Kinetic energy, constraint virial and FIRE's sums of the present x, v, f. half_step: v is half a step ahead of x.
+void mds_cpu_measure(mds_device *device, bool half_step);
+/// FIRE's mixing; needs the sums of a measurement.
+void mds_cpu_mix(mds_device *device);
+
+// couple.c
+/// The box scaling that couple left waiting.
+void mds_cpu_apply_scale(mds_device *device);
+
+#endif
