@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,14 +105,10 @@ static mds_status forces_name(const char *forces, const char *json, char **out)
 {
     const char *slash_f = strrchr(forces, '/'), *slash_j = json ? strrchr(json, '/') : NULL;
     const size_t dir_f = slash_f ? (size_t)(slash_f - forces) : 0, dir_j = slash_j ? (size_t)(slash_j - json) : 0;
-    char         *whole;
-    mds_status    status;
+    char          whole[PATH_MAX];
 
     if (dir_f == dir_j && !strncmp(forces, json ? json : "", dir_f)) return mds_copy_text(out, slash_f ? slash_f + 1 : forces, SIZE_MAX);
-    whole = realpath(forces, NULL);
-    status = mds_copy_text(out, whole ? whole : forces, SIZE_MAX);
-    free(whole);
-    return status;
+    return mds_copy_text(out, realpath(forces, whole) ? whole : forces, SIZE_MAX);
 }
 
 static void print_energies(const mds_sim *s)

@@ -216,7 +216,8 @@ static const char *guard_tripped(const mds_sim *s)
 
     if (c->run.max_wall > 0 && now / 3600 >= c->run.max_wall) return "run.max_wall";
     if (c->cost.max_cost > 0 && c->cost.price_per_hour * hours >= c->cost.max_cost) return "cost.max_cost";
-    if (c->cost.stop_if_below > 0 && now > 30 && speed < c->cost.stop_if_below) return "cost.stop_if_below";
+    if (c->cost.stop_if_below > 0 && now > 30 && speed < c->cost.stop_if_below * c->cost.predicted_ns_per_day)
+        return "cost.stop_if_below";
     return NULL;
 }
 

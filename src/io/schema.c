@@ -84,7 +84,7 @@ const mds_key mds_keys[] = {
      .choice = {{"linear", MDS_COM_LINEAR}, {"none", MDS_COM_NONE}},
      .help = "Remove the motion of the centre of mass (and, without a box, rotation)."},
     {.name = "run.max_wall", NUMBER(run.max_wall), .unit = "h", .value = "0.0", .low = 1e-4, .high = 1e5, .zero = "off",
-     .help = "Wall-clock time after which the run writes a checkpoint and stops (exit code 75)."},
+     .help = "Wall-clock time after which the run writes a checkpoint and stops (exit code 79)."},
     {.name = "run.list_interval", INTEGER(run.list_interval), .unit = "steps", .value = "0", .low = 1, .high = 1000,
      .zero = "chosen", .help = "Steps between scheduled rebuilds of the pair list. Atoms that move too far rebuild it earlier."},
     {.name = "run.couple_every", INTEGER(run.couple_every), .unit = "steps", .value = "0", .low = 1, .high = 1000,
@@ -503,7 +503,7 @@ void mds_config_document(mds_text *out)
         out,
         "# Input keys\n\n"
         "Made from the schema in `src/io/schema.c`; a test fails when the two differ. Do not edit by hand:\n"
-        "`build/tests/unit/test_unit_config --document > docs/config.md` writes it anew.\n\n"
+        "`build/mdsim document > docs/config.md` writes it anew.\n\n"
         "An input file is [libconfig](https://hyperrealm.github.io/libconfig/) text: groups of `key = "
         "value;`. Units are "
         "nm, ps, kJ/mol, bar, K, Da, e. Every key has a default, so that\n\n"

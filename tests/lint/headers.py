@@ -4,13 +4,29 @@
 
 usage: headers.py C-COMPILER C++-COMPILER"""
 import glob
+import json
 import os
+import shlex
 import subprocess
 import sys
 
 ROOT = os.environ.get("MDS_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BILINGUAL = ("base", "model", "num", "backend")
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", '-DMDS_VERSION="0"', "-I" + os.path.join(ROOT, "src")]
+
+
+def outside_includes():
+    """Where the build found the headers of outside libraries."""
+    found = []
+    with open(os.path.join(os.environ.get("MDS_BUILD", "build"), "compile_commands.json"), encoding="utf-8") as file:
+        for entry in json.load(file):
+            words = shlex.split(entry["command"])
+            for k, word in enumerate(words):
+                if word == "-isystem" and words[k + 1] not in found:
+                    found += [words[k + 1]]
+                elif word.startswith("-I") and word[2:] not in found:
+                    found += [word[2:]]
+    return [flag for directory in found for flag in ("-isystem", directory)]
 
 
 def compile_alone(command, language, header):
@@ -28,6 +44,7 @@ def main():
     cc, cxx = sys.argv[1:]
     headers = [os.path.relpath(h, os.path.join(ROOT, "src")) for h in sorted(glob.glob(ROOT + "/src/*/*.h"))]
     bad = tried = 0
+    FLAGS.extend(outside_includes())
     for header in headers:
         bad += compile_alone([cc, "-std=gnu17"], "c", header)
         tried += 1

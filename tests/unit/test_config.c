@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a conf: every key, every way to write it wrong, includes, --set, rules between keys, and noise as
-// input. `test_unit_config --document` prints docs/config.md (tests/lint/document.sh compares).
+// input.
 #include "io/io.h"
 #include "test.h"
 
@@ -571,18 +571,10 @@ static void test_noise_is_refused_or_read(void)
     mds_log_set_level(MDS_LOG_NOTE);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     char command[600];
 
-    if (argc > 1 && !strcmp(argv[1], "--document")) {
-        mds_text text = {0};
-
-        mds_config_document(&text);
-        fputs(text.s, stdout);
-        mds_text_free(&text);
-        return 0;
-    }
     if (!mkdtemp(dir)) return 1;
     test_defaults_are_those_of_the_contract();
     test_every_key_reaches_its_field();
