@@ -44,7 +44,7 @@ struct mds_device {
     double (*x_list)[3];      // [n_slots] positions at the last search, scaled with the box since
     double *charge, *inv_mass;// [n_slots] e, 1/Da (0: site or padding)
     int32_t *type;            // [n_slots] LJ type; n_types for padding
-    float  *xq;               // [n_clusters][CPU_LINE] float copy for the pair kernel
+    float  *xq;               // [n_clusters][CPU_LINE] float copy for the pair kernel, from origins of its own; q scaled
     float **f_thread;         // [n_threads] of [n_clusters][CPU_LINE]
     cpu_sums *sums;           // [n_threads]
 
@@ -108,6 +108,16 @@ mds_status mds_cpu_mesh_remap(mds_device *device);
 mds_status mds_cpu_move_open(mds_device *device);
 void       mds_cpu_move_close(mds_device *device);
 mds_status mds_cpu_move_remap(mds_device *device);
+
+/// What the pair list looks like, for logs and benchmarks. Pairs are counted as slots of 4 x 4 tiles.
+typedef struct {
+    int64_t n_slots;                  // particles with padding
+    int64_t outer_pairs, inner_pairs; // slots of the outer list, and of the inner one at the last prune
+    int64_t inside;                   // of the inner list's slots: two atoms within the larger cut-off
+    int64_t n_entries, n_parts, n_tiles;
+    int64_t n_searches, n_prunes;     // since open
+} cpu_list_statistics;
+void mds_cpu_list_statistics(const mds_device *device, cpu_list_statistics *out);
 
 // stages
 mds_status mds_cpu_search(mds_device *device, const mds_domain *domain);

@@ -1,3 +1,273 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cpu/cpu.h"
-mds_status mds_cpu_pair(mds_device *d, mds_where w, mds_work k){(void)d;(void)w;(void)k;return MDS_OK;}
+// Pairs: constants of the forms, choice of the kernel, pruning, and the threads.
+//
+// Every thread owns a contiguous share of the outer list. When pruning is due (search.c decides by displacements) it first
+// makes its inner list from that share, then runs the kernel over it into its own force lines; energies and the virial
+// go to its own sums. Nothing is shared, so the result depends on the number of threads and not on their timing.
+#include "cpu/list.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+// ------------------------------------------------------------------------------------------- constants
+
+/// LJ parameters of types by rule, and the matrix. The last row and column belong to padding: all zero.
+static mds_status set_lj(mds_device *d)
+{
+    cpu_list         *list = d->list;
+    const mds_system *s = d->system;
+    const size_t      n = (size_t)s->n_types;
+    size_t            i, j;
+
+    if (list->type_lj) return MDS_OK; // the system never changes
+    MDS_TRY(mds_alloc(&list->type_lj, n + 1, sizeof *list->type_lj));
+    MDS_TRY(mds_alloc(&list->matrix, (n + 1) * (n + 1) * 4, sizeof *list->matrix));
+    const mds_lj_rule rule = mds_system_lj_rule(s);
+    list->rule = rule == MDS_LJ_GEOMETRIC ? CPU_LJ_GEOMETRIC : rule == MDS_LJ_LORENTZ_BERTHELOT ? CPU_LJ_LORENTZ : CPU_LJ_MATRIX;
+    for (i = 0; i < n; i++) {
+        const double c6 = s->c6[i * n + i], c12 = s->c12[i * n + i];
+
+        if (c6 < 0 || c12 < 0) list->rule = CPU_LJ_MATRIX; // no roots of these
+        for (j = 0; j < n; j++) {
+            float *to = list->matrix + 4 * (i * (n + 1) + j);
+
+            to[0] = (float)(s->c12[i * n + j] * 12 / 16384);
+            to[1] = (float)(s->c6[i * n + j] * 6 / 256);
+            to[2] = s->c4 ? (float)(s->c4[i * n + j] / 16) : 0;
+        }
+    }
+    for (i = 0; i < n && list->rule != CPU_LJ_MATRIX; i++) {
+        const double c6 = s->c6[i * n + i], c12 = s->c12[i * n + i];
+
+        if (list->rule == CPU_LJ_GEOMETRIC) {
+            list->type_lj[i][0] = sqrt(c12 * 12 / 16384);
+            list->type_lj[i][1] = sqrt(c6 * 6 / 256);
+        } else if (c6 > 0 && c12 > 0) {
+            list->type_lj[i][0] = pow(c12 / c6, 1.0 / 6) / 4;  // sigma/4: two of them times 2/r make sigma_ij/r
+            list->type_lj[i][1] = sqrt(6 * c6 * c6 / (4 * c12)); // sqrt(6 epsilon)
+        }
+    }
+    return MDS_OK;
+}
+
+/// Coulomb polynomials in r2 - rc^2/2 from those in x = 2 (r/rc)^2 - 1 (num.h says why not in r2).
+static void set_coulomb_form(const mds_short *from, cpu_form *form)
+{
+    int k;
+
+    if (!(from->cut > 0)) return; // 1/r alone
+    const double scale = 2 / (from->cut * from->cut);
+    form->middle = (float)(1 / scale);
+    form->degree_force = from->degree_force;
+    form->degree_pot = from->degree_pot;
+    for (k = 0; k <= from->degree_force; k++)
+        form->force[k] = (float)(8 / pow(from->cut, 3) * from->force_centred[k] * pow(scale, k));
+    for (k = 0; k <= from->degree_pot; k++)
+        form->pot[k] = (float)(8 / from->cut * from->pot_centred[k] * pow(scale, k));
+}
+
+/// A, B and the constant of the force switch of 1/r^alpha [gromacs2022, 5.1.1].
+static void force_switch(int alpha, double rs, double rc, double unit, float *a, float *b, float *c)
+{
+    const double w = rc - rs, p = pow(rc, alpha + 2);
+    const double A = -alpha * ((alpha + 4) * rc - (alpha + 1) * rs) / (p * w * w);
+    const double B = alpha * ((alpha + 3) * rc - (alpha + 1) * rs) / (p * w * w * w);
+
+    *a = (float)(unit * A);
+    *b = (float)(unit * B);
+    *c = (float)(unit * (pow(rc, -alpha) - A / 3 * w * w * w - B / 4 * w * w * w * w));
+}
+
+static void set_lj_form(const mds_params *p, cpu_form *form)
+{
+    const double rc = p->cut_lj, rs = p->lj_switch;
+
+    if (!(rc > 0)) return;
+    switch (p->lj_modifier) {
+    case MDS_LJ_CUT:
+        return;
+    case MDS_LJ_SHIFT:
+        form->shift12 = (float)(pow(2 / rc, 12) / 3);
+        form->shift6 = (float)(pow(2 / rc, 6) * 2 / 3);
+        return;
+    case MDS_LJ_SWITCH:
+        form->lj_switch = (float)rs;
+        form->inv_width = (float)(1 / (rc - rs));
+        return;
+    case MDS_LJ_FORCE_SWITCH:
+        form->lj_switch = (float)rs;
+        force_switch(12, rs, rc, 16384.0 / 12, &form->a12, &form->b12, &form->c12);
+        force_switch(6, rs, rc, 256.0 / 6, &form->a6, &form->b6, &form->c6);
+        return;
+    }
+}
+
+mds_status mds_cpu_pair_set(mds_device *d)
+{
+    cpu_list         *list = d->list;
+    const mds_params *p = &d->params;
+    const bool        charged = p->coulomb != MDS_COULOMB_NONE;
+    const double      cut_lj = p->cut_lj > 0 ? p->cut_lj : CPU_EVERYWHERE;
+    const double      cut_q = !charged ? cut_lj : p->cut_q > 0 ? p->cut_q : CPU_EVERYWHERE;
+    const int         modifier = !(p->cut_lj > 0)                        ? 0
+                                 : p->lj_modifier == MDS_LJ_SWITCH       ? 1
+                                 : p->lj_modifier == MDS_LJ_FORCE_SWITCH ? 2
+                                                                         : 0;
+
+    MDS_TRY(set_lj(d));
+    list->form = (cpu_form){.cut2_lj = (float)(cut_lj * cut_lj), .cut2_q = (float)(cut_q * cut_q), .matrix = list->matrix};
+    list->form.cut2 = fmaxf(list->form.cut2_lj, list->form.cut2_q);
+    list->charge_scale = charged ? sqrt(MDS_COULOMB / 8) : 0;
+    if (charged) set_coulomb_form(&d->short_range, &list->form);
+    set_lj_form(p, &list->form);
+    list->kernel_energy = CPU_ENERGY + modifier;
+    list->kernel_force = CPU_FORCE + modifier;
+    if (modifier == 0 && cut_lj == cut_q && list->form.degree_force <= 12)
+        list->kernel_force = list->form.degree_force <= 8 ? CPU_FORCE_8 : CPU_FORCE_12;
+    list->cut_max = fmax(cut_lj, cut_q);
+    list->radius_outer = fmin(fmax(p->list_radius, list->cut_max), CPU_EVERYWHERE);
+    list->radius_inner = p->prune_radius > 0 ? fmin(fmax(p->prune_radius, list->cut_max), list->radius_outer)
+                                             : list->radius_outer;
+    list->prune_due = true;
+    return MDS_OK;
+}
+
+// ----------------------------------------------------------------------------------------------- the stage
+
+/// This thread's inner list from its share of the outer one.
+static void prune(const mds_device *d, cpu_lane *lane)
+{
+    const cpu_list *list = d->list;
+    const float     r = (float)(list->radius_inner + CPU_ROUNDING);
+    size_t          c = lane->first_chunk, e = lane->first_entry;
+
+    lane->inner.n_parts = 0;
+    lane->inner.n_j = lane->inner.n_mask = 0;
+    for (; c < list->n_chunks && (c < lane->end_chunk || (c == lane->end_chunk && lane->end_entry > 0)); c++, e = 0) {
+        const cpu_chunk *chunk = &list->chunk[c];
+        const size_t     end = c == lane->end_chunk ? lane->end_entry : chunk->n_entries;
+
+        for (; e < end; e++) {
+            const cpu_entry *entry = &chunk->entry[e];
+            const cpu_tile  *tile = chunk->tile + entry->first;
+            double           t[3];
+
+            mds_cpu_list_translation(list, entry->image, entry->super, tile[0].j / 2, t);
+            const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = entry->super};
+            list->isa->prune(&query, tile, entry->n, lane->scratch, &lane->inner);
+        }
+    }
+}
+
+static void run_thread(mds_device *d, int t, mds_work work)
+{
+    cpu_list     *list = d->list;
+    cpu_lane     *lane = &list->lane[t];
+    cpu_sums     *sums = &d->sums[t];
+    cpu_pair_args args = {.form = &list->form,
+                          .list = &lane->inner,
+                          .xq = d->xq,
+                          .lj = list->lj,
+                          .type = list->type,
+                          .stride = 4 * (d->system->n_types + 1),
+                          .force = d->f_thread[t]};
+    const bool    energy = work & (MDS_ENERGY | MDS_VIRIAL);
+    int           k, l;
+
+    if (list->prune_due) {
+        const double start = mds_clock();
+
+        prune(d, lane);
+        lane->seconds = mds_clock() - start;
+    }
+    list->isa->pair[list->rule][energy ? list->kernel_energy : list->kernel_force](&args);
+    sums->energy[MDS_EN_LJ] += args.energy_lj;
+    sums->energy[MDS_EN_COUL] += args.energy_q;
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) sums->virial[k][l] += args.virial[k < l ? k : l][k < l ? l : k];
+}
+
+mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
+{
+    cpu_list *list = d->list;
+    int       t;
+
+    if (d->tripped || where == MDS_HALO) return MDS_OK; // one rank has no copies
+    MDS_CHECK(d->listed, MDS_E_INTERNAL, "pair forces asked for before a search");
+#pragma omp parallel for schedule(static, 1) num_threads(d->n_threads)
+    for (t = 0; t < d->n_threads; t++) run_thread(d, t, work);
+    if (list->prune_due) {
+        mds_timer_add(MDS_T_PRUNE, list->lane[0].seconds);
+        list->n_prunes++;
+        list->prune_due = false;
+    }
+    mds_cpu_excluded(d, work);
+    return MDS_OK;
+}
+
+// ---------------------------------------------------------------------------------------------- statistics
+
+/// Pairs of real atoms within the cut-off in a part, by the positions that the kernel sees.
+static int64_t count_inside(const mds_device *d, const cpu_inner *inner, const cpu_part *part)
+{
+    const double   cut2 = (double)d->list->form.cut2;
+    const int32_t *j = inner->j + part->first;
+    int64_t        inside = 0;
+    int32_t        segment, k, i, l, m;
+
+    for (segment = 0; segment < CPU_N_SEGMENTS; segment++)
+        for (k = 0; k < part->n[segment]; k++, j++)
+            for (i = segment < CPU_B_MASKED ? 0 : CPU_CLUSTER; i < (segment < CPU_A_MASKED || segment >= CPU_B_MASKED
+                                                                        ? CPU_SUPER
+                                                                        : CPU_CLUSTER);
+                 i++)
+                for (l = 0; l < CPU_CLUSTER; l++) {
+                    const int32_t a = CPU_SUPER * part->super + i, b = CPU_CLUSTER * *j + l;
+                    double        r2 = 0;
+
+                    for (m = 0; m < 3; m++) {
+                        const double u = (double)d->xq[CPU_LINE * (a / 4) + 4 * m + a % 4] + part->t[m] -
+                                         (double)d->xq[CPU_LINE * (b / 4) + 4 * m + b % 4];
+
+                        r2 += u * u;
+                    }
+                    inside += d->atom_of[a] >= 0 && d->atom_of[b] >= 0 && r2 < cut2;
+                }
+    return inside;
+}
+
+void mds_cpu_list_statistics(const mds_device *d, cpu_list_statistics *out)
+{
+    const cpu_list *list = d->list;
+    size_t          c, e;
+    int32_t         p;
+    int             t;
+
+    *out = (cpu_list_statistics){.n_slots = d->n_slots, .n_searches = list->n_searches, .n_prunes = list->n_prunes};
+    if (!d->listed) return;
+    for (c = 0; c < list->n_chunks; c++)
+        for (e = 0; e < list->chunk[c].n_entries; e++) {
+            const cpu_entry *entry = &list->chunk[c].entry[e];
+
+            for (p = 0; p < entry->n; p++) {
+                const uint32_t mask = list->chunk[c].tile[entry->first + p].mask;
+
+                out->outer_pairs += 16 * (((mask & 0xffff) != 0) + ((mask >> 16) != 0));
+            }
+            out->n_entries++;
+        }
+    for (t = 0; t < d->n_threads; t++) {
+        const cpu_inner *inner = &list->lane[t].inner;
+
+        for (p = 0; p < inner->n_parts; p++) {
+            const int32_t *n = inner->part[p].n;
+
+            out->inner_pairs += 16 * (2 * (int64_t)(n[0] + n[1]) + n[2] + n[3] + n[4] + n[5]);
+            out->inside += count_inside(d, inner, &inner->part[p]);
+        }
+        out->n_parts += inner->n_parts;
+        out->n_tiles += inner->n_j;
+    }
+}

@@ -1,7 +1,619 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cpu/cpu.h"
-mds_status mds_cpu_list_open(mds_device *d){(void)d;return MDS_OK;}
-void mds_cpu_list_close(mds_device *d){(void)d;}
-mds_status mds_cpu_list_set(mds_device *d){(void)d;return MDS_OK;}
-void mds_cpu_list_refresh(mds_device *d){(void)d;}
-mds_status mds_cpu_search(mds_device *d,const mds_domain *dom){(void)dom;d->listed=true;d->tripped=false;return MDS_OK;}
+// Search: put the particles into cluster order and start a new pair list.
+//
+// Order. Atoms are wrapped (privately: x stays continuous) into the brick [0,ax) x [0,by) x [0,cz), which tiles space as
+// well as the box does when its rows are lower triangular. The brick is cut into columns along z with a square base of
+// about one cluster's side; each column is sorted by z, ties by atom id, and cut into supers of 8 = two clusters of 4; the last
+// super is filled up with padding. So the order depends on positions and input index alone. Without a box the brick spans
+// the bulk of the atoms and those outside belong to its outermost columns: every map from coordinate to column is clamped
+// and monotonous, and distances are taken from real boxes around atoms, so nothing depends on the brick being right.
+//
+// Float copy. A float has 24 bits, so large coordinates would lose what small distances need. Each super belongs to a region
+// of at most REGION nm; xq holds positions from the middle of that region. Differences of origins and images go into the
+// translation of a list entry, in double. A super never spans more than REACH nm: a wider gap is bridged by padding.
+// Error: docs/theory/pair.md.
+#include "cpu/list.h"
+
+#include <math.h>
+#include <string.h>
+
+#define REGION 8.0 // nm: |xq| stays near 4 nm, where a float is spaced 2.4e-7 nm (4.8e-7 beyond)
+#define REACH 4.0  // nm
+
+mds_status mds_cpu_list_open(mds_device *d)
+{
+    const cpu_isa *isa;
+    mds_text       about = {0};
+
+    MDS_TRY(mds_isa_find(d->isa, &isa));
+    MDS_TRY(mds_alloc(&d->list, 1, sizeof *d->list));
+    MDS_TRY(mds_alloc(&d->list->lane, (size_t)d->n_threads, sizeof *d->list->lane));
+    d->list->isa = isa;
+    mds_text_add(&about, "cpu: %s, %d thread%s", isa->name, d->n_threads, d->n_threads == 1 ? "" : "s");
+    MDS_CHECK(!about.failed, MDS_E_MEMORY, "out of memory");
+    strncpy(d->about, about.s, sizeof d->about - 1);
+    strncpy(d->isa, isa->name, sizeof d->isa - 1);
+    mds_text_free(&about);
+    return MDS_OK;
+}
+
+void mds_cpu_list_close(mds_device *d)
+{
+    cpu_list *list = d->list;
+    int       k;
+
+    if (!list) return;
+    mds_cpu_list_clear(d);
+    mds_free(list->column_key);
+    mds_free(list->column_start);
+    mds_free(list->key);
+    mds_free(list->key_swap);
+    mds_free(list->order);
+    mds_free(list->swap);
+    mds_free(list->image);
+    mds_free(list->offset);
+    mds_free(list->origin);
+    for (k = 0; k < 6; k++) mds_free(list->bounds[k]);
+    mds_free(list->lj);
+    mds_free(list->type);
+    mds_free(list->xq_prune);
+    mds_free(list->matrix);
+    mds_free(list->type_lj);
+    mds_free(list);
+    d->list = NULL;
+}
+
+mds_status mds_cpu_list_set(mds_device *d)
+{
+    return mds_cpu_pair_set(d);
+}
+
+// --------------------------------------------------------------------------------------------- the brick
+
+/// Wrapped position from the centre, and the box vectors that were added.
+static void wrap(const cpu_list *list, const double x[3], double w[3], int32_t image[3])
+{
+    const double(*h)[3] = list->box.a;
+    int k, l;
+
+    memcpy(w, x, 3 * sizeof *w);
+    for (k = 2; k >= 0; k--) {
+        image[k] = 0;
+        if (!list->periodic) continue;
+        image[k] = -(int32_t)floor(w[k] / h[k][k]);
+        for (l = 0; l <= k; l++) w[l] += image[k] * h[k][l];
+    }
+    for (k = 0; k < 3; k++) w[k] -= list->centre[k];
+}
+
+/// Where the bulk of the atoms is along an axis: zoom into the span that holds all but a hundredth at either end, while
+/// that shrinks it much.
+static void bulk(const mds_device *d, int axis, double *lo, double *hi)
+{
+    enum { BINS = 256 };
+    int32_t i;
+    int     round;
+
+    *lo = *hi = d->x[d->slot_of[0]][axis];
+    for (i = 1; i < d->n_atoms; i++) {
+        *lo = fmin(*lo, d->x[d->slot_of[i]][axis]);
+        *hi = fmax(*hi, d->x[d->slot_of[i]][axis]);
+    }
+    for (round = 0; round < 8; round++) {
+        const double start = *lo, width = (*hi - *lo) / BINS;
+        int64_t      count[BINS] = {0}, below = 0, above = 0;
+        int          a = 0, b = BINS - 1;
+
+        if (!(width > 0)) return;
+        for (i = 0; i < d->n_atoms; i++) {
+            const double bin = (d->x[d->slot_of[i]][axis] - start) / width;
+
+            if (bin >= 0 && bin < BINS + 1) count[bin < BINS ? (int)bin : BINS - 1]++;
+        }
+        while (a < b && below + count[a] <= d->n_atoms / 100) below += count[a++];
+        while (b > a && above + count[b] <= d->n_atoms / 100) above += count[b--];
+        if (b - a + 1 > BINS / 4) return;
+        *lo = start + a * width;
+        *hi = start + (b + 1) * width;
+    }
+}
+
+/// Atoms per nm^3 where the atoms are: the mean over atoms of the density of the coarse cell they are in. In a
+/// homogeneous system N/V; beside empty space it stays that of the matter.
+static double local_density(const mds_device *d)
+{
+    enum { SIDE = 16 };
+    const cpu_list *list = d->list;
+    double          volume = 1, sum = 0;
+    int32_t         count[SIDE * SIDE * SIDE] = {0}, n[3], i;
+    int             k;
+
+    for (k = 0; k < 3; k++) {
+        // some 30 atoms a cell if they filled the brick
+        n[k] = (int32_t)fmin(SIDE, fmax(1, list->length[k] / cbrt(30 * list->length[0] * list->length[1] *
+                                                                  list->length[2] / d->n_atoms)));
+        volume *= list->length[k] / n[k];
+    }
+    for (i = 0; i < d->n_atoms; i++) {
+        double  w[3];
+        int32_t image[3], cell = 0;
+
+        wrap(list, d->x[d->slot_of[i]], w, image);
+        for (k = 0; k < 3; k++) {
+            const double s = fmin(fmax((w[k] / list->length[k] + 0.5) * n[k], 0), n[k] - 1);
+
+            cell = cell * n[k] + (int32_t)s;
+        }
+        count[cell]++;
+    }
+    for (i = 0; i < n[0] * n[1] * n[2]; i++) sum += (double)count[i] * count[i];
+    return sum / (d->n_atoms * volume);
+}
+
+/// Brick, regions and columns for the present positions.
+static mds_status set_frame(mds_device *d)
+{
+    cpu_list *list = d->list;
+    int       k;
+
+    list->periodic = !mds_box_is_none(&d->box);
+    list->box = d->box;
+    for (k = 0; k < 3; k++) {
+        double lo = 0, hi = d->box.a[k][k];
+
+        if (!list->periodic) bulk(d, k, &lo, &hi);
+        list->centre[k] = 0.5 * (lo + hi);
+        list->length[k] = fmax(hi - lo, 0.1); // a plane or a line of atoms still needs a volume
+        list->spacing[k] = list->periodic ? list->length[k] / ceil(list->length[k] / REGION) : REGION;
+    }
+    // a cluster of 4 is then about as wide as it is long; never more columns than there are clusters
+    const double base = list->length[0] * list->length[1];
+    const double side = fmax(cbrt(CPU_CLUSTER / local_density(d)), sqrt(base / (d->n_atoms / CPU_CLUSTER + 1)));
+
+    for (k = 0; k < 2; k++) {
+        const double most = d->n_atoms / CPU_CLUSTER + 1;
+
+        list->n_column[k] = (int32_t)fmin(most, fmax(1, rint(list->length[k] / side)));
+    }
+    const size_t need = (size_t)list->n_column[0] * (size_t)list->n_column[1] + 1;
+    if (need > list->cap_column) {
+        size_t c = list->cap_column;
+
+        MDS_TRY(mds_grow(&list->column_key, &c, need, sizeof *list->column_key));
+        MDS_TRY(mds_grow(&list->column_start, &list->cap_column, need, sizeof *list->column_start));
+    }
+    return MDS_OK;
+}
+
+// --------------------------------------------------------------------------------------------- the order
+
+/// Stable merge sort of keys by z; `swap` is room for as many.
+static void sort_by_z(cpu_key *key, cpu_key *swap, int32_t n)
+{
+    int32_t  run, start;
+    cpu_key *from = key, *to = swap;
+
+    for (run = 1; run < n; run *= 2) {
+        for (start = 0; start < n; start += 2 * run) {
+            const int32_t middle = start + run < n ? start + run : n, end = middle + run < n ? middle + run : n;
+            int32_t       a = start, b = middle, k;
+
+            for (k = start; k < end; k++)
+                to[k] = b >= end || (a < middle && from[a].w[2] <= from[b].w[2]) ? from[a++] : from[b++];
+        }
+        cpu_key *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
+}
+
+static int32_t column_of(const cpu_list *list, const double w[3])
+{
+    int32_t index[2];
+    int     k;
+
+    for (k = 0; k < 2; k++) { // the same map as for ranges in list.c
+        const double  s = floor((w[k] / list->length[k] + 0.5) * list->n_column[k]);
+        const int32_t last = list->n_column[k] - 1;
+
+        index[k] = s <= 0 ? 0 : s >= last ? last : (int32_t)s;
+    }
+    return index[1] * list->n_column[0] + index[0];
+}
+
+/// Keys of all atoms, grouped by column, each column by z and then atom id.
+static mds_status sort_atoms(mds_device *d)
+{
+    cpu_list     *list = d->list;
+    const int32_t n_columns = list->n_column[0] * list->n_column[1];
+    double        extent = 0;
+    int32_t       i, c;
+
+    if (!list->key) MDS_TRY(mds_alloc(&list->key, (size_t)d->n_atoms, sizeof *list->key));
+    if (!list->key_swap) MDS_TRY(mds_alloc(&list->key_swap, (size_t)d->n_atoms, sizeof *list->key_swap));
+#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(max : extent)
+    for (i = 0; i < d->n_atoms; i++) {
+        cpu_key *key = &list->key_swap[i];
+        int32_t  image[3];
+
+        wrap(list, d->x[d->slot_of[i]], key->w, image);
+        key->atom = i;
+        key->column = column_of(list, key->w);
+        extent = fmax(extent, fmax(fabs(key->w[0]), fmax(fabs(key->w[1]), fabs(key->w[2]))));
+    }
+    list->extent = extent;
+    memset(list->column_key, 0, ((size_t)n_columns + 1) * sizeof *list->column_key);
+    for (i = 0; i < d->n_atoms; i++) list->column_key[list->key_swap[i].column + 1]++;
+    for (c = 0; c < n_columns; c++) list->column_key[c + 1] += list->column_key[c];
+    for (i = 0; i < d->n_atoms; i++) list->key[list->column_key[list->key_swap[i].column]++] = list->key_swap[i];
+    for (c = n_columns; c > 0; c--) list->column_key[c] = list->column_key[c - 1];
+    list->column_key[0] = 0;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(d->n_threads)
+    for (c = 0; c < n_columns; c++)
+        sort_by_z(list->key + list->column_key[c], list->key_swap + list->column_key[c],
+                  list->column_key[c + 1] - list->column_key[c]);
+    return MDS_OK;
+}
+
+/// Number of atoms, from key `first` on, that make the next super.
+static int32_t super_length(const cpu_key *first, int32_t n)
+{
+    double  lo[3], hi[3];
+    int32_t i;
+    int     k;
+
+    memcpy(lo, first->w, sizeof lo);
+    memcpy(hi, first->w, sizeof hi);
+    for (i = 1; i < n && i < CPU_SUPER; i++)
+        for (k = 0; k < 3; k++) {
+            lo[k] = fmin(lo[k], first[i].w[k]);
+            hi[k] = fmax(hi[k], first[i].w[k]);
+            if (hi[k] - lo[k] > REACH) return i;
+        }
+    return i;
+}
+
+/// First cluster of every column, counting two for each super.
+static mds_status count_supers(mds_device *d)
+{
+    cpu_list     *list = d->list;
+    const int32_t n_columns = list->n_column[0] * list->n_column[1];
+    int64_t       total = 0;
+    int32_t       c;
+
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (c = 0; c < n_columns; c++) {
+        int32_t at = list->column_key[c], n = 0;
+
+        for (; at < list->column_key[c + 1]; n++) at += super_length(list->key + at, list->column_key[c + 1] - at);
+        list->column_start[c] = n;
+    }
+    for (c = 0; c < n_columns; c++) {
+        const int32_t n = list->column_start[c];
+
+        list->column_start[c] = (int32_t)(2 * total);
+        total += n;
+    }
+    MDS_CHECK(total * CPU_SUPER < INT32_MAX, MDS_E_UNSUPPORTED, "%lld atoms with padding are too many for one process",
+              (long long)(total * CPU_SUPER));
+    list->column_start[n_columns] = (int32_t)(2 * total);
+    list->n_supers = (int32_t)total;
+    return MDS_OK;
+}
+
+/// Room for everything by slot, cluster and super.
+static mds_status reserve(mds_device *d)
+{
+    cpu_list    *list = d->list;
+    const size_t n = (size_t)list->n_supers;
+    int          k;
+
+    MDS_TRY(mds_cpu_reserve(d, (int32_t)(n * CPU_SUPER)));
+    if (list->cap_slots != d->capacity) { // its size must be that of d->x, with which it changes places
+        mds_free(list->swap);
+        list->swap = NULL;
+        MDS_TRY(mds_alloc(&list->swap, d->capacity, sizeof *list->swap));
+        list->cap_slots = d->capacity;
+    }
+    if (n <= list->cap_extra) return MDS_OK;
+    const size_t old = list->cap_extra, more = n + n / 8;
+    size_t       c;
+#define ROOM(array, per, extra) (c = old * (per), mds_grow(&(array), &c, more * (per) + (extra), sizeof *(array)))
+    MDS_TRY(ROOM(list->order, CPU_SUPER, 0));
+    MDS_TRY(ROOM(list->image, CPU_SUPER, 0));
+    MDS_TRY(ROOM(list->offset, CPU_SUPER, 0));
+    MDS_TRY(ROOM(list->origin, 1, 0));
+    for (k = 0; k < 6; k++) MDS_TRY(ROOM(list->bounds[k], 2, 16)); // vectors may read past the end
+    MDS_TRY(ROOM(list->lj, 2 * 8, 0));
+    MDS_TRY(ROOM(list->type, 2 * 4, 0));
+    MDS_TRY(ROOM(list->xq_prune, 2 * CPU_LINE, 0));
+#undef ROOM
+    list->cap_extra = more;
+    return MDS_OK;
+}
+
+/// Box around atoms of one cluster (n may be 0: then it is nowhere, but keeps its place along z).
+static void set_bounds(cpu_list *list, int32_t cluster, const cpu_key *key, int32_t n)
+{
+    int32_t i;
+    int     k;
+
+    for (k = 0; k < 3; k++) {
+        float lo, hi;
+
+        if (n == 0) {
+            // only in the second half of a super, whose first half is never empty
+            hi = list->bounds[3 + k][cluster - 1];
+            list->bounds[k][cluster] = k == 2 ? hi : 3e18f;
+            list->bounds[3 + k][cluster] = k == 2 ? hi : -3e18f;
+            continue;
+        }
+        lo = hi = (float)key[0].w[k];
+        for (i = 1; i < n; i++) {
+            lo = fminf(lo, (float)key[i].w[k]);
+            hi = fmaxf(hi, (float)key[i].w[k]);
+        }
+        list->bounds[k][cluster] = lo;
+        list->bounds[3 + k][cluster] = hi;
+    }
+}
+
+/// Slots, boxes and origin of one super from its n keys.
+static void fill_super(mds_device *d, int32_t super, const cpu_key *key, int32_t n)
+{
+    cpu_list *list = d->list;
+    int32_t   i;
+    int       k;
+
+    set_bounds(list, 2 * super, key, n < CPU_CLUSTER ? n : CPU_CLUSTER);
+    set_bounds(list, 2 * super + 1, key + CPU_CLUSTER, n > CPU_CLUSTER ? n - CPU_CLUSTER : 0);
+    for (k = 0; k < 3; k++) {
+        // origins of a periodic brick of m regions lie symmetric about its centre; odd m: one of them is the centre
+        const double m = list->periodic ? rint(list->length[k] / list->spacing[k]) : 1;
+        const double base = 0.5 * (m - 1) * list->spacing[k];
+        const double middle = 0.5 * (key[0].w[k] + key[n - 1].w[k]);
+
+        list->origin[super][k] = rint((middle + base) / list->spacing[k]) * list->spacing[k] - base;
+    }
+    for (i = 0; i < CPU_SUPER; i++) {
+        const int32_t slot = CPU_SUPER * super + i;
+        double        w[3];
+
+        list->order[slot] = i < n ? d->slot_of[key[i].atom] : -1;
+        memset(list->image[slot], 0, sizeof list->image[slot]);
+        if (i < n) wrap(list, d->x[list->order[slot]], w, list->image[slot]);
+    }
+}
+
+static void fill(mds_device *d)
+{
+    const cpu_list *list = d->list;
+    const int32_t   n_columns = list->n_column[0] * list->n_column[1];
+    int32_t         c;
+
+#pragma omp parallel for schedule(dynamic, 8) num_threads(d->n_threads)
+    for (c = 0; c < n_columns; c++) {
+        int32_t at = list->column_key[c], super = list->column_start[c] / 2;
+
+        while (at < list->column_key[c + 1]) {
+            const int32_t n = super_length(list->key + at, list->column_key[c + 1] - at);
+
+            fill_super(d, super++, list->key + at, n);
+            at += n;
+        }
+    }
+}
+
+/// a[slot] = old a[order[slot]]; padding copies what is before it (`repeat`) or is zero.
+static void reorder(mds_device *d, double (**a)[3], bool repeat)
+{
+    cpu_list *list = d->list;
+    double(*from)[3] = *a, (*to)[3] = list->swap;
+    int32_t s;
+
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (s = 0; s < list->n_supers; s++)
+        for (int32_t slot = CPU_SUPER * s; slot < CPU_SUPER * (s + 1); slot++) {
+            if (list->order[slot] >= 0)
+                memcpy(to[slot], from[list->order[slot]], sizeof to[slot]);
+            else if (repeat)
+                memcpy(to[slot], to[slot - 1], sizeof to[slot]);
+            else
+                memset(to[slot], 0, sizeof to[slot]);
+        }
+    list->swap = from;
+    *a = to;
+}
+
+/// Everything by slot into the new order.
+static void permute(mds_device *d)
+{
+    cpu_list         *list = d->list;
+    const mds_system *s = d->system;
+    int32_t           n = d->n_slots, slot;
+
+    // ids first: order speaks of old slots, and keys are sorted like the new ones
+    d->n_slots = CPU_SUPER * list->n_supers;
+    d->n_clusters = d->n_slots / CPU_CLUSTER;
+    reorder(d, &d->x, true);
+    reorder(d, &d->v, false);
+    reorder(d, &d->f, false);
+    int32_t *old = (int32_t *)(void *)list->swap; // ids before, in room that is free now
+    memcpy(old, d->atom_of, (size_t)n * sizeof *old);
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (slot = 0; slot < d->n_slots; slot++) {
+        const int32_t atom = list->order[slot] >= 0 ? old[list->order[slot]] : -1;
+        const int32_t type = atom >= 0 ? s->type[atom] : s->n_types;
+        const size_t  cluster = (size_t)slot / CPU_CLUSTER, lane = (size_t)slot % CPU_CLUSTER;
+
+        d->atom_of[slot] = atom;
+        if (atom >= 0) d->slot_of[atom] = slot;
+        d->charge[slot] = atom >= 0 ? s->charge[atom] : 0;
+        d->inv_mass[slot] = atom >= 0 && s->mass[atom] > 0 ? 1 / s->mass[atom] : 0;
+        d->type[slot] = type;
+        d->xq[CPU_LINE * cluster + 12 + lane] = (float)(d->charge[slot] * list->charge_scale);
+        list->lj[8 * cluster + lane] = (float)list->type_lj[type][0];
+        list->lj[8 * cluster + 4 + lane] = (float)list->type_lj[type][1];
+        list->type[4 * cluster + lane] = 4 * type;
+    }
+    memcpy(d->x_list, d->x, (size_t)d->n_slots * sizeof *d->x);
+    d->list_scale = 1;
+}
+
+// -------------------------------------------------------------------------------------------- the float copy
+
+/// Offsets of all slots for the present box.
+static void set_offsets(mds_device *d)
+{
+    cpu_list *list = d->list;
+    int32_t   slot;
+
+    list->box = d->box;
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (slot = 0; slot < d->n_slots; slot++) {
+        const int32_t *n = list->image[slot];
+        const double(*h)[3] = list->box.a;
+
+        for (int k = 0; k < 3; k++)
+            list->offset[slot][k] = d->atom_of[slot] < 0
+                                        ? CPU_PADDING - d->x[slot][k]
+                                        : n[0] * h[0][k] + n[1] * h[1][k] + n[2] * h[2][k] - list->centre[k] -
+                                              list->origin[slot / CPU_SUPER][k];
+    }
+}
+
+/// The two largest of what was seen.
+typedef struct {
+    float first, second;
+} top2;
+
+static top2 top2_add(top2 a, float b)
+{
+    return b > a.first ? (top2){b, a.first} : b > a.second ? (top2){a.first, b} : a;
+}
+
+/// xq of clusters [c0, c1) and the two largest squared displacements since the last prune.
+static top2 write_lines(mds_device *d, int32_t c0, int32_t c1)
+{
+    const cpu_list *list = d->list;
+    float           most[CPU_CLUSTER] = {0}, next[CPU_CLUSTER] = {0};
+    top2            top = {0, 0};
+    int32_t         c;
+    int             lane, k;
+
+    for (c = c0; c < c1; c++) {
+        float       *line = d->xq + (size_t)CPU_LINE * (size_t)c;
+        const float *then = list->xq_prune + (size_t)CPU_LINE * (size_t)c;
+        float        moved[CPU_CLUSTER] = {0};
+
+        for (k = 0; k < 3; k++)
+            for (lane = 0; lane < CPU_CLUSTER; lane++) {
+                const int32_t slot = CPU_CLUSTER * c + lane;
+                const float   x = (float)(d->x[slot][k] + list->offset[slot][k]), u = x - then[4 * k + lane];
+
+                line[4 * k + lane] = x;
+                moved[lane] += u * u;
+            }
+        for (lane = 0; lane < CPU_CLUSTER; lane++) {
+            const float low = moved[lane] < most[lane] ? moved[lane] : most[lane];
+
+            next[lane] = low > next[lane] ? low : next[lane];
+            most[lane] = moved[lane] > most[lane] ? moved[lane] : most[lane];
+        }
+    }
+    for (lane = 0; lane < CPU_CLUSTER; lane++) top = top2_add(top2_add(top, most[lane]), next[lane]);
+    return top;
+}
+
+void mds_cpu_list_refresh(mds_device *d)
+{
+    cpu_list *list = d->list;
+    top2      top = {0, 0};
+    int       t;
+
+    if (!d->listed) return;
+    // a changed box changes the images' distances too: what is pruned anew needs no bound for that
+    if (memcmp(&list->box, &d->box, sizeof d->box)) {
+        set_offsets(d);
+        list->prune_due = true;
+    }
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (t = 0; t < d->n_threads; t++) {
+        const int64_t n = d->n_clusters;
+        const top2    mine = write_lines(d, (int32_t)(n * t / d->n_threads), (int32_t)(n * (t + 1) / d->n_threads));
+
+#pragma omp critical(mds_cpu_refresh) // the largest two of all are the same in any order
+        {
+            top = top2_add(top2_add(top, mine.first), mine.second);
+        }
+    }
+    // a pair left out was beyond radius_inner: it takes both of its atoms to come within the cut-off
+    const double moved = sqrt((double)top.first) + sqrt((double)top.second);
+    if (list->radius_inner < list->radius_outer && moved + CPU_ROUNDING >= list->radius_inner - list->cut_max)
+        list->prune_due = true;
+    if (list->prune_due) memcpy(list->xq_prune, d->xq, (size_t)d->n_clusters * CPU_LINE * sizeof(float));
+}
+
+// --------------------------------------------------------------------------------------------------- search
+
+/// Note a fault and stop: every stage falls through until the engine has looked.
+static mds_status refuse(mds_device *d, uint32_t fault, int32_t atom)
+{
+    d->fault |= fault;
+    d->fault_atom = atom;
+    d->tripped = true;
+    return MDS_OK;
+}
+
+static int32_t first_lost(const mds_device *d)
+{
+    int32_t i;
+    int     k;
+
+    for (i = 0; i < d->n_atoms; i++)
+        for (k = 0; k < 3; k++)
+            if (!(fabs(d->x[d->slot_of[i]][k]) <= CPU_FARTHEST)) return i; // NaN too
+    return -1;
+}
+
+/// Whether the cut-off fits into half the smallest width: only then is each neighbour one image.
+static bool fits(const mds_device *d)
+{
+    double width[3];
+
+    if (mds_box_is_none(&d->box)) return true;
+    mds_box_widths(&d->box, width);
+    return 2 * d->list->cut_max <= fmin(width[0], fmin(width[1], width[2])) * (1 + 1e-12);
+}
+
+mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
+{
+    cpu_list *list = d->list;
+
+    (void)domain;
+    d->tripped = false;
+    d->listed = false;
+    mds_cpu_vsite_place(d);
+    const int32_t lost = first_lost(d);
+    if (lost >= 0) return refuse(d, MDS_FAULT_NOT_FINITE, lost);
+    if (!fits(d)) return refuse(d, MDS_FAULT_CUTOFF, -1);
+    MDS_TRY(set_frame(d));
+    MDS_TRY(sort_atoms(d));
+    MDS_TRY(count_supers(d));
+    MDS_TRY(reserve(d));
+    fill(d);
+    permute(d);
+    set_offsets(d);
+    write_lines(d, 0, d->n_clusters);
+    MDS_TRY(mds_cpu_list_build(d));
+    memcpy(list->xq_prune, d->xq, (size_t)d->n_clusters * CPU_LINE * sizeof(float));
+    list->prune_due = true;
+    list->n_searches++;
+    d->listed = true;
+    MDS_TRY(mds_cpu_bonded_remap(d));
+    MDS_TRY(mds_cpu_vsite_remap(d));
+    MDS_TRY(mds_cpu_excluded_remap(d));
+    if (d->params.coulomb == MDS_COULOMB_PME) MDS_TRY(mds_cpu_mesh_remap(d));
+    return mds_cpu_move_remap(d);
+}

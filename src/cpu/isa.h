@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is compiled once per instruction set level, and the choice among them.
+//
+// isa_pair.c and isa_search.c are built for every level with the flags of that level; each build fills one table
+// (mds_isa_generic, ...). Nothing else in the program is compiled with more than the base flags, and these files define
+// no symbol without the level's name: so no AVX-512 instruction can leak into a path that an older machine takes.
+#ifndef MDS_CPU_ISA_H
+#define MDS_CPU_ISA_H
+
+#include "num/num.h"
+
+/// Tile of the outer list. Bit 4 i + j of the low (high) half of `mask`: atom i of cluster A (B) interacts with atom j.
+typedef struct {
+    int32_t  j; // cluster
+    uint32_t mask;
+} cpu_tile;
+
+/// Outer entry: a super, an image of it, and the clusters of one region of space near it.
+typedef struct {
+    int64_t first;    // tile, from here on in the chunk
+    int32_t n;        // tiles
+    int32_t super;
+    int32_t weight;   // cost estimate, 1
+    int32_t n_masked; // tiles that need a mask in one of their halves
+    int8_t  image[4]; // box vectors to add to i
+} cpu_entry;
+
+/// Segments of an inner entry.
+enum { CPU_BOTH_MASKED, CPU_BOTH, CPU_A_MASKED, CPU_A, CPU_B_MASKED, CPU_B, CPU_N_SEGMENTS };
+
+/// Inner entry.
+typedef struct {
+    double  t[3];       // nm, to add to the positions of i: image and difference of origins
+    int32_t super;
+    int64_t first;      // into j
+    int64_t first_mask; // into mask
+    int32_t n[CPU_N_SEGMENTS];
+} cpu_part;
+
+/// Inner list of one thread. Arrays hold whatever the thread's outer entries can give.
+typedef struct {
+    cpu_part *part;
+    int32_t  *j;
+    uint32_t *mask; // of the masked tiles: 32 bits for both; 16 for A or B alone
+    int32_t   n_parts;
+    int64_t   n_j, n_mask;
+} cpu_inner;
+
+/// Constants of the pair forms, scaled for s = 2/r and for charges that carry sqrt(MDS_COULOMB/8).
+typedef struct {
+    float cut2, cut2_q, cut2_lj; // nm^2; cut2 is the larger one
+    // Coulomb polynomials in r2 - middle, constant first: force: part of 8/r^3, pot: part of 8/r
+    float middle; // nm^2
+    int   degree_force, degree_pot;
+    float force[MDS_SHORT_MAX + 1], pot[MDS_SHORT_MAX + 1];
+    // LJ: F/r = s2 s6 (C12 s6 - C6 - C4/s2), V = C12 s12/3 - 2/3 C6 s6 - C4 s4, less what the modifier takes
+    float shift12, shift6;           // potential shift, of C12 and C6
+    float lj_switch, inv_width;      // nm, 1/nm
+    float a12, b12, c12, a6, b6, c6; // force switch: A, B and constant, of C12 and C6
+    const float *matrix;             // [n_types + 1][n_types + 1][4] C12, C6, C4, 0
+} cpu_form;
+
+/// Arguments of a pair kernel: the inner list of one thread.
+typedef struct {
+    const cpu_form  *form;
+    const cpu_inner *list;
+    const float     *xq;     // [n_clusters][16]
+    const float     *lj;     // [n_clusters][8] a4 b4
+    const int32_t   *type;   // [n_clusters][4] 4 type
+    int32_t          stride; // floats a row of the matrix
+    float           *force;  // [n_clusters][16], added to
+    double energy_lj, energy_q, virial[3][3]; // out, kJ/mol; energy kernels only
+} cpu_pair_args;
+
+/// Kernel flavours: LJ rule times what is done. FORCE_8 and FORCE_12: one cut-off, no modifier of forces, polynomial
+/// of at most that degree. The others: two cut-offs, any degree.
+enum { CPU_LJ_GEOMETRIC, CPU_LJ_LORENTZ, CPU_LJ_MATRIX, CPU_N_LJ };
+enum {
+    CPU_FORCE_8,
+    CPU_FORCE_12,
+    CPU_FORCE,
+    CPU_FORCE_SWITCHED,       // potential switch
+    CPU_FORCE_FORCE_SWITCHED, // force switch
+    CPU_ENERGY,
+    CPU_ENERGY_SWITCHED,
+    CPU_ENERGY_FORCE_SWITCHED,
+    CPU_N_KIND
+};
+
+/// Boxes around clusters and the two boxes (A, B: lo x y z, hi x y z) that neighbours are sought for.
+typedef struct {
+    float *const *bounds; // [6][n_clusters + 16]
+    float  box[2][6];     // nm; an empty one has lo > hi by much
+    float  radius2;       // nm^2
+} cpu_near;
+
+/// A list to be cut down by exact distances.
+typedef struct {
+    const float *xq;
+    float        radius2;   // nm^2
+    const double *t;        // nm, [3] to add to i
+    int32_t      super;
+} cpu_exact;
+
+typedef struct {
+    const char *name;
+    int         width; // floats a vector
+    /// Clusters of [j0, j1) whose box is within the radius of A's (mask 1) or B's (mask 2) box. Returns how many.
+    int32_t (*near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out);
+    /// Keep, in place, the tiles with a pair within the radius; the mask of a half that has none becomes 0. Returns how many.
+    int32_t (*trim)(const cpu_exact *query, cpu_tile *tile, int32_t n);
+    /// Append the tiles within the radius to the inner list as one part. scratch [n].
+    void (*prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint8_t *scratch, cpu_inner *inner);
+    void (*pair[CPU_N_LJ][CPU_N_KIND])(cpu_pair_args *args);
+} cpu_isa;
+
+#ifdef MDS_ISA_LEVEL // the level that a file is being compiled for
+#define MDS_ISA_JOIN2(a, b) a##_##b
+#define MDS_ISA_JOIN(a, b) MDS_ISA_JOIN2(a, b)
+#define MDS_ISA_QUOTE2(a) #a
+#define MDS_ISA_QUOTE(a) MDS_ISA_QUOTE2(a)
+#define MDS_ISA_NAME(name) MDS_ISA_JOIN(name, MDS_ISA_LEVEL)
+#define MDS_ISA_TEXT MDS_ISA_QUOTE(MDS_ISA_LEVEL)
+#endif
+
+/// Levels compiled in, best first, ended by NULL. isa.c.
+extern const cpu_isa *const mds_isa_levels[];
+/// The level of that name; NULL, "" or "auto": MDS_ISA of the environment, else the best that runs here.
+/// Errors: MDS_E_UNSUPPORTED, naming what there is.
+mds_status mds_isa_find(const char *name, const cpu_isa **out);
+/// Whether this processor (and operating system) runs that level.
+bool mds_isa_runs(const cpu_isa *isa);
+
+#endif

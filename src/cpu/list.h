@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pair list: private to search.c, list.c, pair.c and the kernels. docs/theory/pair.md draws it.
+//
+// i is a super of 8 atoms (two clusters, A and B), j a cluster of 4. The outer list holds, for every super, periodic
+// image and region of space, the clusters j within list_radius as (j, mask) tiles; it lives until the next search. The inner
+// list is what of it lies within prune_radius now, one for each thread, sorted into six segments so that a kernel needs no
+// branch: j close to A and B, to A alone, to B alone, each first with those tiles that need a mask.
+#ifndef MDS_CPU_LIST_H
+#define MDS_CPU_LIST_H
+
+#include "cpu/cpu.h"
+#include "cpu/isa.h"
+
+enum {
+    CPU_SUPER = 8, // atoms of a super
+    CPU_CHUNK = 64 // supers whose tiles share one growing array: the grain of building in parallel
+};
+
+/// Stands for "no cut-off": larger than any distance, and its square is a float. nm
+#define CPU_EVERYWHERE 4e9
+/// Positions beyond this are a fault: doubles no longer resolve 1e-8 nm there. nm
+#define CPU_FARTHEST 1e8
+/// Where padding slots are in xq: beyond any cut-off. nm
+#define CPU_PADDING 1e4
+/// Bound on what the rounding of float positions does to a distance. nm
+#define CPU_ROUNDING 4e-6
+
+/// Tiles of CPU_CHUNK supers, in order.
+typedef struct {
+    cpu_entry *entry; // [n_entries]
+    cpu_tile  *tile;  // [n_tiles]
+    size_t     n_entries, n_tiles, cap_entry, cap_tile;
+    mds_status status;
+} cpu_chunk;
+
+/// What one thread needs: scratch while the list is built, then its share of the outer list and its inner list.
+typedef struct {
+    size_t    first_chunk, first_entry, end_chunk, end_entry; // outer entries: from first up to end, not included
+    cpu_inner inner;
+    uint8_t  *scratch;  // [n_clusters] segment of each tile of an entry
+    uint32_t *excluded; // [n_clusters] bits of excluded pairs with the super at hand; all 0 between supers
+    cpu_tile *found;    // [n_clusters + 16] tiles of the super and image at hand
+    size_t    cap_part, cap_j, cap_mask, cap_scratch, cap_excluded, cap_found;
+    double    seconds;  // of pruning
+} cpu_lane;
+
+/// An atom on its way to its slot.
+typedef struct {
+    double  w[3]; // nm: wrapped position from the centre of the brick
+    int32_t atom, column;
+} cpu_key;
+
+struct cpu_list {
+    const cpu_isa *isa;
+
+    // the frame of the last search
+    bool     periodic;
+    double   centre[3];    // nm: middle of the brick that atoms are wrapped into
+    double   length[3];    // nm: its edges
+    double   spacing[3];   // nm: of the origins of regions
+    double   extent;       // nm: largest distance from the centre along an axis
+    int32_t  n_column[2];  // columns along x and y
+    int32_t *column_key;   // [n_columns + 1] first key
+    int32_t *column_start; // [n_columns + 1] first cluster
+    cpu_key *key, *key_swap; // [n_atoms]
+    int32_t *order;        // [n_slots] slot that an atom comes from, -1: padding
+    double (*swap)[3];     // [capacity] the other half of a change of order
+
+    // by slot, cluster and super
+    mds_box  box;          // box that `offset` is made for
+    int32_t (*image)[3];   // [n_slots] box vectors that wrap the atom
+    double  (*offset)[3];  // [n_slots] nm: xq = x + offset
+    double  (*origin)[3];  // [n_supers] nm: xq of a super's atoms is relative to centre + origin
+    float   *bounds[6];    // [n_clusters + 16] boxes around clusters, nm from the centre: lo x y z, hi x y z
+    float   *lj;           // [n_clusters][8] a4 b4, LJ parameters by combination rule
+    int32_t *type;         // [n_clusters][4] 4 * LJ type: where a column of the matrix starts
+    float   *xq_prune;     // [n_clusters][CPU_LINE] xq at the last prune
+    int32_t  n_supers;
+    size_t   cap_column, cap_slots, cap_extra;
+
+    // the list
+    size_t     n_chunks, cap_chunk;
+    cpu_chunk *chunk;
+    cpu_lane  *lane;       // [n_threads]
+    bool       prune_due;
+
+    // parameters
+    int      rule;         // CPU_LJ_...
+    cpu_form form;
+    float   *matrix;       // [n_types + 1][n_types + 1][4] scaled c12, c6, c4, 0
+    double  (*type_lj)[2]; // [n_types + 1] a, b of the combination rule
+    double   charge_scale; // into xq
+    int      kernel_force, kernel_energy;
+    double   cut_max;      // nm; CPU_EVERYWHERE without a cut-off
+    double   radius_outer, radius_inner; // nm
+
+    int64_t n_prunes, n_searches;
+};
+
+/// The outer list from the ordered particles, and each thread's share of it. Errors: MDS_E_MEMORY.
+mds_status mds_cpu_list_build(mds_device *device);
+/// Free the chunks and lanes.
+void mds_cpu_list_clear(mds_device *device);
+/// What takes a super at image `image` to where `origin` of its neighbours' super is zero. t [3] nm.
+void mds_cpu_list_translation(const cpu_list *list, const int8_t image[3], int32_t super, int32_t other, double t[3]);
+/// Constants, kernels and radii from the parameters. pair.c. Errors: none today.
+mds_status mds_cpu_pair_set(mds_device *device);
+
+#endif
