@@ -1,6 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0
+// Excluded pairs and the self energy, in double.
+//
+// The pair kernels skip excluded pairs altogether, but the mesh cannot: it has given every pair its long-range share
+// Phi(r)/r, and every charge one with itself. Both are taken back here, for the nearest image at any distance:
+//     E = -f qq Phi(r)/r,  F.r = f qq (Phi' - Phi/r),  self: E = -f/2 q^2 lim Phi/r                        (docs/theory/mesh.md)
+// Inside the cut-off Phi/r is the same polynomial in u = (r/rc)^2 that the pair kernels subtract, here fitted to 1e-12: no
+// division, no cancellation, and r = 0 is nothing special. Beyond it Phi is 1 (prolate) or erf (Gaussian, rare).
+// Reaction field has the same form with k r^2 - c in place of -Phi/r, and nothing beyond the cut-off (GROMACS' convention).
+// These terms count as coul_sr.
 #include "cpu/cpu.h"
-mds_status mds_cpu_excluded_open(mds_device *d){(void)d;return MDS_OK;}
-void mds_cpu_excluded_close(mds_device *d){(void)d;}
-mds_status mds_cpu_excluded_remap(mds_device *d){(void)d;return MDS_OK;}
-void mds_cpu_excluded(mds_device *d, mds_work w){(void)d;(void)w;}
+
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    int32_t i, j; // slots
+    double  qq;   // kJ nm/mol
+} excluded_pair;
+
+struct cpu_excluded {
+    excluded_pair *pair;
+    int32_t        n;
+    size_t         capacity;
+    double         sum_q2; // e^2
+    // the polynomial and what it was made for
+    mds_short      range;
+    mds_coulomb    coulomb;
+    mds_num_split  kind;
+    double         cut, shape;
+    bool           ready;
+};
+
+void mds_cpu_excluded_close(mds_device *d)
+{
+    if (d->excluded) mds_free(d->excluded->pair);
+    mds_free(d->excluded);
+    d->excluded = NULL;
+}
+
+mds_status mds_cpu_excluded_open(mds_device *d)
+{
+    const mds_system *s = d->system;
+    size_t            n = 0;
+    int32_t           i, e;
+
+    MDS_TRY(mds_alloc(&d->excluded, 1, sizeof *d->excluded));
+    for (i = 0; i < s->n_atoms; i++) {
+        d->excluded->sum_q2 += s->charge[i] * s->charge[i];
+        for (e = s->excl_start[i]; e < s->excl_start[i + 1]; e++) n += s->excl[e] > i && s->charge[i] * s->charge[s->excl[e]] != 0;
+    }
+    d->excluded->n = (int32_t)n;
+    return mds_alloc(&d->excluded->pair, n, sizeof *d->excluded->pair);
+}
+
+/// Pairs in the order of slots, so that neighbours in the list share cache lines.
+mds_status mds_cpu_excluded_remap(mds_device *d)
+{
+    const mds_system *s = d->system;
+    excluded_pair    *pair = d->excluded->pair;
+    int32_t           slot, e;
+
+    for (slot = 0; slot < d->n_slots; slot++) {
+        const int32_t i = d->atom_of[slot];
+
+        for (e = i < 0 ? 0 : s->excl_start[i]; e < (i < 0 ? 0 : s->excl_start[i + 1]); e++) {
+            const double qq = MDS_COULOMB * s->charge[i] * s->charge[s->excl[e]];
+
+            if (s->excl[e] > i && qq != 0) *pair++ = (excluded_pair){ .i = slot, .j = d->slot_of[s->excl[e]], .qq = qq };
+        }
+    }
+    MDS_ASSERT(pair == d->excluded->pair + d->excluded->n);
+    return MDS_OK;
+}
+
+typedef struct {
+    double box[3][3], inv[3][3];
+    double near2; // nm^2: a pair closer than half the smallest width needs no image
+    double cut2, inv_cut, inv_cut3;
+    bool   periodic, far; // far: there is something to take back beyond the cut-off
+} excluded_frame;
+
+/// Phi/r and (Phi/r - Phi')/r^2 beyond the cut-off.
+static void beyond(const mds_device *d, double r2, double *potential, double *force)
+{
+    const double r = sqrt(r2);
+    double       slope, phi = mds_split_phi(&d->split, r, &slope);
+
+    *potential = phi / r;
+    *force = (phi - slope) / (r * r2);
+}
+
+static double horner(const double *c, int degree, double x)
+{
+    double sum = c[degree];
+
+    while (degree-- > 0) sum = sum * x + c[degree];
+    return sum;
+}
+
+/// Pairs [begin, end): forces into the lines, energy and virial into the sums.
+static void pairs(const mds_device *d, const excluded_frame *frame, int32_t begin, int32_t end, float *lines, cpu_sums *sums)
+{
+    const mds_short *poly = &d->excluded->range;
+    double           energy = 0, virial[3][3] = { { 0 } };
+    int32_t          p;
+    int              k, l;
+
+    for (p = begin; p < end; p++) {
+        const excluded_pair pair = d->excluded->pair[p];
+        const double       *xi = d->x[pair.i], *xj = d->x[pair.j];
+        float              *fi = lines + (size_t)(pair.i / CPU_CLUSTER) * CPU_LINE + pair.i % CPU_CLUSTER;
+        float              *fj = lines + (size_t)(pair.j / CPU_CLUSTER) * CPU_LINE + pair.j % CPU_CLUSTER;
+        double              r[3] = { xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2] }, r2 = mds_dot(r, r), potential, force;
+
+        if (frame->periodic && r2 > frame->near2) {
+            double s[3] = { rint(r[0] * frame->inv[0][0] + r[1] * frame->inv[1][0] + r[2] * frame->inv[2][0]),
+                            rint(r[1] * frame->inv[1][1] + r[2] * frame->inv[2][1]), rint(r[2] * frame->inv[2][2]) };
+
+            for (k = 0; k < 3; k++) r[k] -= s[0] * frame->box[0][k] + s[1] * frame->box[1][k] + s[2] * frame->box[2][k];
+            r2 = mds_dot(r, r);
+        }
+        if (r2 < frame->cut2) {
+            const double x = 2 * r2 / frame->cut2 - 1;
+
+            potential = horner(poly->pot_centred, poly->degree_pot, x) * frame->inv_cut;
+            force = horner(poly->force_centred, poly->degree_force, x) * frame->inv_cut3;
+        } else if (frame->far) {
+            beyond(d, r2, &potential, &force);
+        } else {
+            continue;
+        }
+        energy -= pair.qq * potential;
+        force *= -pair.qq;
+        for (k = 0; k < 3; k++) {
+            fi[k * CPU_CLUSTER] += (float)(force * r[k]);
+            fj[k * CPU_CLUSTER] -= (float)(force * r[k]);
+            for (l = k; l < 3; l++) virial[k][l] -= 0.5 * force * r[k] * r[l];
+        }
+    }
+    sums->energy[MDS_EN_COUL] += energy;
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) sums->virial[k][l] += virial[k < l ? k : l][k < l ? l : k];
+}
+
+/// The polynomial of the present parameters.
+static void refresh(mds_device *d)
+{
+    cpu_excluded     *e = d->excluded;
+    const mds_params *p = &d->params;
+    const double      shape = p->coulomb == MDS_COULOMB_PME ? d->split.shape : p->rf_dielectric;
+
+    if (e->ready && e->coulomb == p->coulomb && e->kind == d->split.kind && e->cut == p->cut_q && e->shape == shape) return;
+    if (p->coulomb == MDS_COULOMB_PME)
+        MDS_ASSERT(mds_short_ewald(&d->split, false, 1e-12, &e->range) == MDS_OK); // set_coulomb asked for the same
+    else
+        mds_short_reaction_field(p->cut_q, p->rf_dielectric, &e->range);
+    e->coulomb = p->coulomb;
+    e->kind = d->split.kind;
+    e->cut = p->cut_q;
+    e->shape = shape;
+    e->ready = true;
+}
+
+void mds_cpu_excluded(mds_device *d, mds_work work)
+{
+    const double   cut = d->params.cut_q;
+    excluded_frame frame = { .periodic = !mds_box_is_none(&d->box), .cut2 = cut * cut, .inv_cut = 1 / cut,
+                             .inv_cut3 = 1 / (cut * cut * cut), .far = d->params.coulomb == MDS_COULOMB_PME };
+    const int      threads = d->n_threads;
+    int            t;
+
+    (void)work; // energy and virial cost a few operations a pair
+    if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return;
+    refresh(d);
+    if (frame.periodic) {
+        double width[3];
+
+        mds_box_inverse(&d->box, frame.inv);
+        memcpy(frame.box, d->box.a, sizeof frame.box);
+        mds_box_widths(&d->box, width);
+        frame.near2 = 0.25 * pow(fmin(width[0], fmin(width[1], width[2])), 2);
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (t = 0; t < threads; t++) {
+        const int64_t n = d->excluded->n;
+
+        pairs(d, &frame, (int32_t)(n * t / threads), (int32_t)(n * (t + 1) / threads), d->f_thread[t], &d->sums[t]);
+    }
+    d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * d->excluded->sum_q2 *
+                                      (frame.far ? d->split.self : 0.5 * d->excluded->range.pot[0] / cut);
+}

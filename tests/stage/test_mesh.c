@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mesh stage against ref's mesh of the same grid (so only float rounding may differ), excluded pairs and self energy
+// against closed forms, and what must not change: bits on repetition, phases one by one, images, a box changed and back.
+#include "backend/backend.h"
+
+#include "base/units.h"
+#include "test.h"
+
+enum { N = 300 };
+
+static const mds_backend *backend;
+
+typedef struct {
+    mds_system system;
+    mds_state  state;
+    mds_params params;
+} setup;
+
+static double uniform(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 11) * 0x1p-53;
+}
+
+static void atom(mds_system *system, double charge)
+{
+    TEST_OK(mds_system_add_atom(system, "X", 0, 0, charge, 1, 0, NULL));
+}
+
+static void start(setup *s, mds_box box, int32_t n, const double *charge)
+{
+    int32_t i, residue;
+
+    memset(s, 0, sizeof *s);
+    TEST_OK(mds_system_set_types(&s->system, 1, false));
+    TEST_OK(mds_system_add_residue(&s->system, "XXX", 1, &residue));
+    for (i = 0; i < n; i++) atom(&s->system, charge[i]);
+    TEST_OK(mds_state_init(&s->state, n));
+    s->state.box = box;
+    s->params = (mds_params){ .dt = 0.001, .coulomb = MDS_COULOMB_PME, .lj_modifier = MDS_LJ_CUT, .cut_lj = 0.9, .cut_q = 0.9,
+                              .list_radius = 0.95, .prune_radius = 0.92, .list_interval = 20 };
+}
+
+static void end(setup *s)
+{
+    mds_system_free(&s->system);
+    mds_state_free(&s->state);
+}
+
+/// Random charges at random places, some of them far outside the box; a neutral atom now and then; net charge not 0.
+static void gas(setup *s, mds_box box)
+{
+    double   charge[N];
+    uint64_t seed = 42;
+    int32_t  i, k;
+
+    for (i = 0; i < N; i++) charge[i] = i % 7 == 3 ? 0 : 2 * uniform(&seed) - 0.9;
+    start(s, box, N, charge);
+    for (i = 0; i < N; i++) {
+        const double f[3] = { uniform(&seed) + (i % 11 == 0 ? 40 : 0), uniform(&seed) - i % 3, uniform(&seed) };
+
+        for (k = 0; k < 3; k++) s->state.x[i][k] = f[0] * box.a[0][k] + f[1] * box.a[1][k] + f[2] * box.a[2][k];
+    }
+    TEST_OK(mds_system_freeze(&s->system));
+}
+
+static mds_domain whole(const setup *s)
+{
+    const mds_domain domain = { .hi = { 1, 1, 1 }, .dims = { 1, 1, 1 }, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms };
+
+    return domain;
+}
+
+static mds_device *opened(const mds_backend *be, const setup *s, int threads)
+{
+    const mds_domain domain = whole(s);
+    mds_device      *device;
+
+    TEST_OK(be->open(&s->system, &s->params, threads, "", &device));
+    TEST_OK(be->upload(device, &domain, &s->state));
+    TEST_OK(be->search(device, &domain));
+    return device;
+}
+
+enum { MESH = 1, PAIR = 2, SINGLY = 4 };
+
+static void forces(const mds_backend *be, mds_device *device, int what, mds_frame *frame)
+{
+    const mds_work work = MDS_ENERGY | MDS_VIRIAL;
+
+    TEST_OK(be->begin(device, work));
+    if (what & PAIR) TEST_OK(be->pair(device, MDS_HOME, work));
+    if (what & SINGLY) {
+        int phase;
+
+        for (phase = MDS_SPREAD; phase <= MDS_GATHER; phase++) TEST_OK(be->mesh(device, (mds_phase)phase, work));
+    } else if (what & MESH) {
+        TEST_OK(be->mesh(device, MDS_MESH_ALL, work));
+    }
+    TEST_OK(be->finish(device, work));
+    TEST_OK(be->observe(device, MDS_FIELD_F, 0));
+    TEST_OK(be->collect(device, 0, frame));
+    mds_frame_sort(frame);
+}
+
+static void evaluate(const mds_backend *be, const setup *s, int threads, int what, mds_frame *frame)
+{
+    mds_device *device = opened(be, s, threads);
+
+    memset(frame, 0, sizeof *frame);
+    forces(be, device, what, frame);
+    be->close(device);
+}
+
+static bool same_bits(const mds_frame *a, const mds_frame *b)
+{
+    return a->n == b->n && !memcmp(a->f, b->f, (size_t)a->n * sizeof *a->f) && !memcmp(a->energy, b->energy, sizeof a->energy) &&
+           !memcmp(a->virial, b->virial, sizeof a->virial);
+}
+
+/// Forces, energy and virial of two frames, relative to rms force, energy and largest virial element.
+static void compare(const mds_frame *got, const mds_frame *want, double tolerance)
+{
+    double  sum = 0, rms = 0, largest = 0, off = 0;
+    int32_t i;
+    int     k, l;
+
+    TEST_INT(got->n, want->n);
+    for (i = 0; i < want->n; i++)
+        for (k = 0; k < 3; k++) {
+            sum += pow(got->f[i][k] - want->f[i][k], 2);
+            rms += pow(want->f[i][k], 2);
+        }
+    TEST_NEAR(sqrt(sum / rms), 0, tolerance);
+    TEST_NEAR(got->energy[MDS_EN_RECIP] / want->energy[MDS_EN_RECIP], 1, tolerance);
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) {
+            largest = fmax(largest, fabs(want->virial[k][l]));
+            off = fmax(off, fabs(got->virial[k][l] - want->virial[k][l]));
+        }
+    TEST_NEAR(off / largest, 0, tolerance);
+}
+
+static void set_mesh(setup *s, mds_split_kind split, double shape, int order, int32_t n0, int32_t n1, int32_t n2)
+{
+    s->params.split = split;
+    s->params.split_shape = shape;
+    s->params.order = order;
+    s->params.grid[0] = n0;
+    s->params.grid[1] = n1;
+    s->params.grid[2] = n2;
+}
+
+static void against_ref(mds_box box)
+{
+    const mds_backend *ref;
+    setup              s;
+    int                order, threads;
+
+    TEST_OK(mds_backend_find("ref", &ref));
+    gas(&s, box);
+    for (order = 4; order <= 8; order++) {
+        int split;
+
+        for (split = 0; split < 2; split++) {
+            mds_frame want, got, first;
+
+            set_mesh(&s, split ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, split ? 3.2 : 9 + order % 3, order, 20 - order % 2, 24, 27 + order % 2);
+            evaluate(ref, &s, 1, MESH, &want);
+            for (threads = 1; threads <= 3; threads++) {
+                evaluate(backend, &s, threads, MESH, &got);
+                // float mesh and weights: 6e-8 times the square root of some thousand terms, no cancellation beyond ten
+                compare(&got, &want, 3e-6);
+                evaluate(backend, &s, threads, MESH | SINGLY, &first);
+                TEST_TRUE(same_bits(&got, &first)); // and a second evaluation in another device gives the same bits
+                mds_frame_free(&first);
+                mds_frame_free(&got);
+            }
+            mds_frame_free(&want);
+        }
+    }
+    end(&s);
+}
+
+/// More threads than planes, and a mesh no larger than the order.
+static void small_mesh(void)
+{
+    const mds_box      box = { { { 0.9, 0, 0 }, { 0, 1.0, 0 }, { 0, 0, 1.1 } } };
+    const mds_backend *ref;
+    setup              s;
+    mds_frame          want, got;
+
+    TEST_OK(mds_backend_find("ref", &ref));
+    gas(&s, box);
+    s.params.cut_lj = s.params.cut_q = 0.4;
+    s.params.list_radius = 0.44;
+    s.params.prune_radius = 0.42;
+    set_mesh(&s, MDS_SPLIT_GAUSSIAN, 2.5, 8, 8, 9, 10);
+    evaluate(ref, &s, 1, MESH, &want);
+    evaluate(backend, &s, 13, MESH, &got);
+    compare(&got, &want, 3e-6);
+    mds_frame_free(&want);
+    mds_frame_free(&got);
+    end(&s);
+}
+
+/// A changed box changes the influence factors; changed back, the bits are those from before.
+static void box_changes(void)
+{
+    const mds_box box = { { { 2.3, 0, 0 }, { 0, 2.4, 0 }, { 0, 0, 2.5 } } };
+    mds_domain    domain;
+    mds_device   *device;
+    mds_frame     before = { 0 }, other = { 0 }, fresh, after = { 0 };
+    setup         s;
+
+    gas(&s, box);
+    domain = whole(&s);
+    set_mesh(&s, MDS_SPLIT_PROLATE, 10, 5, 20, 20, 20);
+    device = opened(backend, &s, 2);
+    forces(backend, device, MESH, &before);
+    s.state.box.a[1][1] *= 1.05;
+    s.state.box.a[2][1] = 0.3;
+    TEST_OK(backend->upload(device, &domain, &s.state));
+    TEST_OK(backend->search(device, &domain));
+    forces(backend, device, MESH, &other);
+    evaluate(backend, &s, 2, MESH, &fresh);
+    TEST_TRUE(same_bits(&other, &fresh));
+    TEST_TRUE(!same_bits(&other, &before));
+    s.state.box = box;
+    TEST_OK(backend->upload(device, &domain, &s.state));
+    TEST_OK(backend->search(device, &domain));
+    forces(backend, device, MESH, &after);
+    TEST_TRUE(same_bits(&after, &before));
+    // another mesh through `set`
+    set_mesh(&s, MDS_SPLIT_GAUSSIAN, 3, 6, 24, 22, 21);
+    TEST_OK(backend->set(device, &s.params));
+    TEST_OK(backend->search(device, &domain));
+    forces(backend, device, MESH, &after);
+    mds_frame_free(&fresh);
+    evaluate(backend, &s, 2, MESH, &fresh);
+    TEST_TRUE(same_bits(&after, &fresh));
+    backend->close(device);
+    mds_frame_free(&before);
+    mds_frame_free(&other);
+    mds_frame_free(&fresh);
+    mds_frame_free(&after);
+    end(&s);
+}
+
+static double coulomb(const mds_frame *frame)
+{
+    return frame->energy[MDS_EN_COUL] + frame->energy[MDS_EN_RECIP];
+}
+
+/// Case c01: one ion in a cube of 3 nm, -2.837297 ke/(2 L) whatever the split, and the pressure of an energy like 1/L.
+static void single_ion(mds_split_kind split, double shape)
+{
+    const mds_box box = { { { 3, 0, 0 }, { 0, 3, 0 }, { 0, 0, 3 } } };
+    const double  one = 1, want = -2.837297479 * MDS_COULOMB / 6;
+    mds_frame     frame;
+    setup         s;
+    int           k;
+
+    start(&s, box, 1, &one);
+    TEST_OK(mds_system_freeze(&s.system));
+    s.state.x[0][0] = 1.37;
+    set_mesh(&s, split, shape, 8, 48, 48, 48);
+    evaluate(backend, &s, 2, MESH | PAIR, &frame);
+    // mesh error of order 8 at h 0.0625 is below 1e-7; rounding of a self energy of several hundred in float waves: 1e-7 of it
+    TEST_NEAR(coulomb(&frame), want, 3e-5);
+    for (k = 0; k < 3; k++) TEST_NEAR(frame.virial[k][k], -want / 6, 3e-4); // W = 3 P V = E, Xi = -W/2 over three
+    mds_frame_free(&frame);
+    end(&s);
+}
+
+/// Cases c02 and c03: an excluded pair at one point, and stored in different images.
+static void excluded_pair(double q, double x, double want, double tolerance)
+{
+    const mds_box box = { { { 3, 0, 0 }, { 0, 3, 0 }, { 0, 0, 3 } } };
+    const double  charge[2] = { 1, q };
+    mds_frame     frame;
+    setup         s;
+    int           split;
+
+    start(&s, box, 2, charge);
+    TEST_OK(mds_system_add_exclusion(&s.system, 0, 1));
+    TEST_OK(mds_system_freeze(&s.system));
+    s.state.x[1][0] = x;
+    for (split = 0; split < 2; split++) {
+        set_mesh(&s, split ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, split ? 3.4 : 20, 8, 48, 48, 48);
+        evaluate(backend, &s, 2, MESH | PAIR, &frame);
+        TEST_NEAR(coulomb(&frame), want, tolerance);
+        TEST_NEAR(frame.f[0][0] + frame.f[1][0], 0, 2e-3); // the mesh's own net force at this resolution, and rounding
+        if (x == 0) TEST_NEAR(frame.f[0][0], 0, 2e-3);
+        mds_frame_free(&frame);
+    }
+    end(&s);
+}
+
+/// All pairs excluded, at distances inside and beyond the cut-off: the terms of excluded.c alone.
+static void excluded_terms(mds_coulomb form)
+{
+    const mds_box      box = { { { 3, 0, 0 }, { 0.4, 3, 0 }, { 0.3, -0.5, 3 } } };
+    const double       charge[5] = { 0.8, -0.4, -0.7, 0.5, 0.3 };
+    const mds_backend *ref;
+    mds_frame          want, got;
+    setup              s;
+    int                i, j, k, l;
+
+    TEST_OK(mds_backend_find("ref", &ref));
+    start(&s, box, 5, charge);
+    for (i = 0; i < 5; i++) {
+        for (j = i + 1; j < 5; j++) TEST_OK(mds_system_add_exclusion(&s.system, i, j));
+        s.state.x[i][0] = 0.31 * i;
+        s.state.x[i][1] = 0.05 * i * i;
+        s.state.x[i][2] = i == 4 ? 7 : 0;
+    }
+    TEST_OK(mds_system_freeze(&s.system));
+    s.params.coulomb = form;
+    s.params.rf_dielectric = 78;
+    for (k = 0; k < 2; k++) {
+        set_mesh(&s, k ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, k ? 3.1 : 10, 4, 16, 16, 16);
+        evaluate(ref, &s, 1, PAIR, &want);
+        evaluate(backend, &s, 3, PAIR, &got);
+        TEST_NEAR(got.energy[MDS_EN_COUL], want.energy[MDS_EN_COUL], 1e-9 * fabs(want.energy[MDS_EN_COUL])); // double throughout
+        for (i = 0; i < 3; i++)
+            for (l = 0; l < 3; l++) TEST_NEAR(got.virial[i][l], want.virial[i][l], 1e-9 * fabs(want.energy[MDS_EN_COUL]));
+        for (i = 0; i < 5; i++)
+            for (l = 0; l < 3; l++) TEST_NEAR(got.f[i][l], want.f[i][l], 1e-4); // kept in float: 6e-8 of some hundred
+        mds_frame_free(&want);
+        mds_frame_free(&got);
+    }
+    end(&s);
+}
+
+int main(int argc, char **argv)
+{
+    const mds_box cuboid = { { { 2.3, 0, 0 }, { 0, 2.7, 0 }, { 0, 0, 3.1 } } };
+    const mds_box triclinic = { { { 2.6, 0, 0 }, { -0.8, 2.5, 0 }, { 1.1, -0.9, 2.4 } } };
+    const double  beta[] = { 2.5, 3, 3.6, 4.2 }, c[] = { 20, 25, 30 };
+    size_t        k;
+
+    TEST_OK(mds_backend_find(argc > 1 ? argv[1] : "cpu", &backend));
+    against_ref(cuboid);
+    against_ref(triclinic);
+    small_mesh();
+    box_changes();
+    for (k = 0; k < sizeof beta / sizeof beta[0]; k++) single_ion(MDS_SPLIT_GAUSSIAN, beta[k]);
+    for (k = 0; k < sizeof c / sizeof c[0]; k++) single_ion(MDS_SPLIT_PROLATE, c[k]);
+    excluded_pair(-1, 0, 0, 1e-4);
+    excluded_pair(1, 0, -262.8008, 3e-4); // four decimals are given; 4 times the rounding of a single ion
+    excluded_pair(-1, 2, -12.6149, 2e-4);
+    excluded_pair(-1, -1, -12.6149, 2e-4);
+    excluded_pair(-1, 5, -12.6149, 2e-4);
+    excluded_terms(MDS_COULOMB_PME);
+    excluded_terms(MDS_COULOMB_REACTION_FIELD);
+    return test_end();
+}
