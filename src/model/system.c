@@ -258,7 +258,7 @@ static mds_status build_exclusions(mds_system *s)
         const int32_t first = s->excl_start[i], last = s->excl_start[i + 1];
         int32_t       m;
 
-        qsort(s->excl + first, (size_t)(last - first), sizeof *s->excl, compare_ids);
+        if (last > first) qsort(s->excl + first, (size_t)(last - first), sizeof *s->excl, compare_ids);
         s->excl_start[i] = out;
         for (m = first; m < last; m++)
             if (m == first || s->excl[m] != s->excl[m - 1]) s->excl[out++] = s->excl[m];

@@ -127,11 +127,7 @@ static bool same_name(const char *a, size_t n, const char *b)
 void mds_name_compare(mds_name_check *check, const mds_system *system, int32_t atom, const char *residue, size_t n_residue,
                       const char *name, size_t n_name, int32_t line)
 {
-    const int32_t r = system->name.residue_of[atom];
-
-    if (same_name(name, n_name, system->name.atom[atom]) &&
-        (r < 0 || r >= system->name.n_residues || same_name(residue, n_residue, system->name.residue[r])))
-        return;
+    if (same_name(name, n_name, system->name.atom[atom])) return;
     if (check->n_different++) return;
     trim(&residue, &n_residue);
     trim(&name, &n_name);

@@ -24,7 +24,8 @@ bool mds_fixed_integer(const char *s, size_t n, int64_t *value);
 /// Refuse coordinates (nm) that are no numbers or beyond 1e6 nm, by atom, residue and line.
 mds_status mds_check_position(const mds_line_reader *reader, const mds_system *system, int32_t atom, const double x[3]);
 
-/// Names in a coordinates file that differ from the topology: counted, the first one kept.
+/// Atom names in a coordinates file that differ from the topology: counted, the first one kept. Residue names are only
+/// shown: HOH, SOL and WAT are one molecule, HIS and HIE one residue.
 typedef struct {
     int32_t n_different, first_atom, first_line;
     char    first[40];

@@ -115,7 +115,7 @@ static void names_are_checked_softly(void)
     make_system(2, names);
     TEST_OK(read_text("t\n2\n    1SOL  LONGA    1   0.100   1.200  10.999\n    1SOL   1HW    2   1.000   2.000   3.000\n 3 4 5\n"));
     TEST_INT(mds_log_n_warnings(), warnings); // five letters fill their column; 1HW is HW1
-    TEST_OK(read_text("t\n2\n    1SOL     CA    1   0.100   1.200  10.999\n    1ALA    HW1    2   1.000   2.000   3.000\n 3 4 5\n"));
+    TEST_OK(read_text("t\n2\n    1SOL     CA    1   0.100   1.200  10.999\n    1ALA     CB    2   1.000   2.000   3.000\n 3 4 5\n"));
     TEST_INT(mds_log_n_warnings(), warnings + 1); // one for both
 }
 
