@@ -532,6 +532,7 @@ mds_status mds_read_prmtop(const mds_read_request *request, mds_system *system, 
         mds_text all = {0};
 
         report->is_amber = true;
+        report->box_expected = p.pointer[MDS_PRM_IFBOX] > 0;
         if (report->text) mds_text_add(&all, "%s", report->text);
         mds_text_add(&all, "%s", p.report.s ? p.report.s : "");
         if (all.failed) {

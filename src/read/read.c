@@ -224,6 +224,10 @@ mds_status mds_read(const mds_read_request *request, mds_system *system, mds_sta
         state->box = topology_box; // a .gro always says its box, so its zeros mean none
         report->box_from_topology = true;
     }
+    if (box_is_zero(&state->box) && report->box_expected)
+        mds_warn("%s: a periodic system (IFBOX), but neither it nor the coordinates give a whole box: give one by system.box, or "
+                 "it runs in vacuum",
+                 request->topology);
     MDS_TRY(reduce_box(report->box_from_topology ? request->topology : request->coordinates, state));
     if (!request->read_velocities && state->has_velocities) {
         memset(state->v, 0, (size_t)state->n_atoms * sizeof *state->v);

@@ -25,6 +25,7 @@ typedef struct {
     char   *text;              // several lines, owned
     bool    is_amber;
     bool    box_from_topology; // box came from the prmtop
+    bool    box_expected;      // the prmtop says that the system is periodic (IFBOX)
 } mds_read_report;
 
 /// Read topology and coordinates by file name and content. The system is not frozen (the caller constrains first).
