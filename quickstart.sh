@@ -45,6 +45,15 @@ installable() {
     done
 }
 
+# apt-get as root, its chatter in a file that is shown when something goes wrong.
+apt_get() {
+    mkdir -p "$build"
+    as_root apt-get -o DPkg::Lock::Timeout=300 "$@" >"$build/apt.log" 2>&1 || {
+        tail -n 20 "$build/apt.log" >&2
+        return 1
+    }
+}
+
 # How to become root: nothing if we are, sudo if that works, else fail.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
@@ -93,17 +102,17 @@ install_packages() {
         return 0
     fi
     say "installing from the distribution: $must${optional[*]}"
-    as_root apt-get -o DPkg::Lock::Timeout=300 update -qq ||
+    apt_get update -qq ||
         say "apt-get update failed; going on with the lists that are there"
     if [ -n "$must" ]; then
         # shellcheck disable=SC2086 # a list of words
-        as_root apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $must >&2 ||
+        apt_get install -y -qq --no-install-recommends $must ||
             die "apt-get could not install: ${must% }"
     fi
     # One by one: a package that this release lacks must not keep the others away.
     for p in ${optional[@]+"${optional[@]}"}; do
         [ -z "$(installable "$p")" ] ||
-            as_root apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "$p" >&2 || true
+            apt_get install -y -qq --no-install-recommends "$p" || true
     done
     absent=$(missing ${optional[@]+"${optional[@]}"})
     if [ -n "$absent" ]; then
