@@ -79,11 +79,13 @@ static mds_status do_explain(mds_sim *s, const cli_options *o)
 
     (void)o;
     for (k = 0; k < mds_config_n_keys(); k++) {
-        const char *name = mds_config_key_name(k);
+        const char *name = mds_config_key_name(k), *zero = mds_config_key_zero(k);
 
         value.n = 0;
         mds_config_value(s->config, k, &value);
-        mds_print("%-28s = %-24s %-12s # %s\n", name, value.n ? value.s : "", mds_config_key_unit(k), mds_config_origin(s->config, name));
+        if (value.failed || strspn(value.s, "[0., ]") < value.n) zero = NULL;
+        mds_print("%-28s = %-24s %-12s # %s%s%s%s\n", name, value.n ? value.s : "", mds_config_key_unit(k),
+                  mds_config_origin(s->config, name), zero ? " (" : "", zero ? zero : "", zero ? ")" : "");
     }
     mds_text_free(&value);
     mds_print("\n");

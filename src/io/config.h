@@ -42,7 +42,7 @@ typedef struct {
     mds_key_kind   kind;
     size_t         offset;                  // in mds_config
     size_t         size;                    // of the field, bytes
-    const char    *unit;                    // "1" if none
+    const char    *unit;                    // "1" if none, "" for words
     const char    *value;                   // default as libconfig text
     const char    *shown;                   // what people read as the default; NULL: `value`
     double         low, high;               // inclusive; both 0: any

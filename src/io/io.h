@@ -95,10 +95,11 @@ mds_status mds_config_defaults(mds_config *out);
 void       mds_config_free(mds_config *config);
 int        mds_config_n_keys(void);
 const char *mds_config_key_name(int key);  // "pme.order"
-const char *mds_config_key_unit(int key);
-/// True if the user gave the key (file or --set).
+const char *mds_config_key_unit(int key); // "1" for a number without unit, "" for words
+const char *mds_config_key_zero(int key); // what 0 stands for ("chosen", "off"), NULL if it is a number like others
+/// True if the user gave the key (file or --set), or another that decides it.
 bool mds_config_given(const mds_config *config, const char *key);
-/// "file:line" of a key the user gave, "--set", or "default".
+/// "file:line" of a key the user gave, "--set", "follows from KEY", or "default".
 const char *mds_config_origin(const mds_config *config, const char *key);
 /// Value of a key as libconfig text.
 void mds_config_value(const mds_config *config, int key, mds_text *out);

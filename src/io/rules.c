@@ -41,6 +41,20 @@ static void broken(const checker *ch, mds_status status, const char *key, const 
     mds_text_free(&text);
 }
 
+/// Note that the value of `key` follows from that of `by`.
+static void imply(const checker *ch, const char *key, const char *by)
+{
+    char   **origin = &ch->config->origin[mds_key_find(key)];
+    mds_text text = {0};
+
+    if (*origin) return;
+    mds_text_add(&text, "follows from %s", by);
+    if (text.failed)
+        ch->problems->lost = true;
+    else
+        *origin = text.s;
+}
+
 // ---------------------------------------------------------------------------------------------------- rules
 
 static void check_system(const checker *ch)
@@ -82,10 +96,16 @@ static void check_motion(const checker *ch)
                "cannot be set to different things: leave one of them out");
         return;
     }
-    if (c->thermostat.kind == MDS_THERMOSTAT_LANGEVIN) c->run.integrator = MDS_INTEGRATOR_LANGEVIN;
-    if (c->run.integrator == MDS_INTEGRATOR_LANGEVIN) c->thermostat.kind = MDS_THERMOSTAT_LANGEVIN;
-    if (c->run.integrator == MDS_INTEGRATOR_LANGEVIN && !mds_config_given(c, "run.remove_com"))
-        c->run.remove_com = MDS_COM_NONE;
+    if (c->thermostat.kind == MDS_THERMOSTAT_LANGEVIN) {
+        c->run.integrator = MDS_INTEGRATOR_LANGEVIN;
+        imply(ch, "run.integrator", "thermostat.kind");
+    }
+    if (c->run.integrator == MDS_INTEGRATOR_LANGEVIN) {
+        c->thermostat.kind = MDS_THERMOSTAT_LANGEVIN;
+        imply(ch, "thermostat.kind", "run.integrator");
+        if (!mds_config_given(c, "run.remove_com")) c->run.remove_com = MDS_COM_NONE;
+        imply(ch, "run.remove_com", "run.integrator");
+    }
     if (c->run.integrator == MDS_INTEGRATOR_MINIMIZE &&
         (c->thermostat.kind != MDS_THERMOSTAT_NONE || c->barostat.kind != MDS_BAROSTAT_NONE)) {
         mds_note("minimisation: thermostat and barostat are off");
@@ -127,8 +147,12 @@ static void check_backend(const checker *ch)
     if (c->backend.precision == MDS_PRECISION_DOUBLE && c->backend.kind == MDS_KIND_AUTO) {
         mds_note("backend.precision = \"double\": the ref backend, which is exact and slow");
         c->backend.kind = MDS_KIND_REF;
+        imply(ch, "backend.kind", "backend.precision");
     }
-    if (c->backend.kind == MDS_KIND_REF) c->backend.precision = MDS_PRECISION_DOUBLE; // it has no other
+    if (c->backend.kind == MDS_KIND_REF) {
+        c->backend.precision = MDS_PRECISION_DOUBLE; // it has no other
+        imply(ch, "backend.precision", "backend.kind");
+    }
     if (c->backend.precision == MDS_PRECISION_DOUBLE && c->backend.kind != MDS_KIND_REF)
         broken(ch, MDS_E_UNSUPPORTED, "backend.precision",
                "only backend.kind = \"ref\" computes in double precision throughout");
@@ -165,6 +189,7 @@ static void check_pme(const checker *ch)
             broken(ch, MDS_E_INPUT, "pme.beta",
                    "pme.beta is a parameter of the Gaussian split, but pme.split is not that");
         c->pme.split = MDS_SPLIT_GAUSSIAN;
+        imply(ch, "pme.split", "pme.beta");
     }
     if (c->pme.c > 0 && c->pme.split != MDS_SPLIT_PROLATE)
         broken(ch, MDS_E_INPUT, "pme.c",

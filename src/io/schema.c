@@ -15,12 +15,12 @@
 #include <string.h>
 
 #define FIELD(member) .offset = offsetof(mds_config, member), .size = sizeof(((mds_config *)0)->member)
-#define TEXT(member) .kind = MDS_KEY_TEXT, .value = "\"\"", .shown = "not given", .unit = "1", FIELD(member)
-#define TEXTS(member) .kind = MDS_KEY_TEXTS, .value = "[]", .shown = "none", .unit = "1", FIELD(member)
-#define CHOICE(member) .kind = MDS_KEY_CHOICE, .unit = "1", FIELD(member)
+#define TEXT(member) .kind = MDS_KEY_TEXT, .value = "\"\"", .shown = "not given", .unit = "", FIELD(member)
+#define TEXTS(member) .kind = MDS_KEY_TEXTS, .value = "[]", .shown = "none", .unit = "", FIELD(member)
+#define CHOICE(member) .kind = MDS_KEY_CHOICE, .unit = "", FIELD(member)
 #define NUMBER(member) .kind = MDS_KEY_NUMBER, FIELD(member)
 #define INTEGER(member) .kind = MDS_KEY_INTEGER, FIELD(member)
-#define BOOL(member) .kind = MDS_KEY_BOOL, .unit = "1", FIELD(member)
+#define BOOL(member) .kind = MDS_KEY_BOOL, .unit = "", FIELD(member)
 #define LARGEST 9.2e18 // inside int64_t
 
 const mds_key_group mds_key_groups[] = {
@@ -190,7 +190,7 @@ const mds_key mds_keys[] = {
     {.name = "barostat.compressibility", NUMBER(barostat.compressibility), .unit = "1/bar", .value = "4.5e-5",
      .low = 1e-9, .high = 1, .help = "Isothermal compressibility; it sets the time scale only."},
     // output
-    {.name = "output.name", .kind = MDS_KEY_TEXT, FIELD(output.name), .unit = "1", .value = "\"run\"",
+    {.name = "output.name", .kind = MDS_KEY_TEXT, FIELD(output.name), .unit = "", .value = "\"run\"",
      .help = "Name of the output files without extension, beside the conf unless it has a path: NAME.h5md (trajectory), "
              "NAME.csv (energies), NAME.log, NAME.chk (checkpoint), NAME.gro (last frame)."},
     {.name = "output.trajectory_every", INTEGER(output.trajectory_every), .unit = "steps", .value = "5000", .low = 1,
@@ -219,7 +219,7 @@ const mds_key mds_keys[] = {
              "run on the CPU for tests."},
     {.name = "backend.threads", INTEGER(backend.threads), .unit = "1", .value = "0", .low = 1, .high = 4096,
      .zero = "every core it may use", .help = "Threads."},
-    {.name = "backend.isa", .kind = MDS_KEY_WORD, FIELD(backend.isa), .unit = "1", .value = "\"auto\"",
+    {.name = "backend.isa", .kind = MDS_KEY_WORD, FIELD(backend.isa), .unit = "", .value = "\"auto\"",
      .choice = {{"auto", 0}, {"generic", 1}, {"avx2", 2}, {"avx512", 3}},
      .help = "Instruction set of the CPU kernels."},
     {.name = "backend.precision", CHOICE(backend.precision), .value = "\"mixed\"",
@@ -259,6 +259,11 @@ const char *mds_config_key_name(int key)
 const char *mds_config_key_unit(int key)
 {
     return mds_keys[key].unit;
+}
+
+const char *mds_config_key_zero(int key)
+{
+    return mds_keys[key].zero;
 }
 
 int mds_key_find(const char *name)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 ROOT = os.environ.get("MDS_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
+BODIES = {"cpu/isa_rows.h"}  # included several times between macros: no header but a piece of its source file
 BILINGUAL = ("base", "model", "num", "backend")
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", '-DMDS_VERSION="0"', "-I" + os.path.join(ROOT, "src")]
 
@@ -46,6 +47,8 @@ def main():
     bad = tried = 0
     FLAGS.extend(outside_includes())
     for header in headers:
+        if header in BODIES:
+            continue
         bad += compile_alone([cc, "-std=gnu17"], "c", header)
         tried += 1
         if header.split("/")[0] in BILINGUAL:

@@ -431,6 +431,8 @@ static void test_rules_between_keys(void)
 
     TEST_OK(read_with(SYSTEM, "run.integrator=langevin", NULL, &c));
     TEST_TRUE(c.thermostat.kind == MDS_THERMOSTAT_LANGEVIN && c.run.remove_com == MDS_COM_NONE);
+    TEST_TRUE(!strcmp(mds_config_origin(&c, "thermostat.kind"), "follows from run.integrator"));
+    TEST_TRUE(!strcmp(mds_config_origin(&c, "run.integrator"), "--set"));
     mds_config_free(&c);
     TEST_OK(read_with(SYSTEM, "thermostat.kind=langevin", "run.remove_com=linear", &c));
     TEST_TRUE(c.run.integrator == MDS_INTEGRATOR_LANGEVIN && c.run.remove_com == MDS_COM_LINEAR);
