@@ -43,10 +43,11 @@ typedef enum { MDS_SPREAD, MDS_FFT, MDS_SOLVE, MDS_IFFT, MDS_GATHER, MDS_MESH_AL
 ///   DRIFT  x += fraction dt v
 ///   NOISE  Ornstein-Uhlenbeck on v for fraction dt with friction 1/tau_t, then the noise along constraints is
 ///          taken out; the heat goes to work_noise
-///   FIX_X  put positions back on the constraints along the bond directions from before the drift, and add
-///          (change of x)/(fraction dt) to v. The directions are those at the last FIX_X, upload or start of step
+///   FIX_X  put positions back on the constraints along the bond directions from before the drift in the same list, and
+///          add (change of x)/(fraction dt) to v; a fraction of 0 leaves v alone
 ///   FIX_V  take velocities along constraints out
-///   MIX    FIRE's velocity mixing with params.mix
+///   MIX    FIRE's velocity mixing with params.mix and the force that constraints leave; v = 0 if f.v <= 0 or mix < 0.
+///          The frame's fv, ff, vv are those from before it
 typedef enum { MDS_STOP, MDS_KICK, MDS_DRIFT, MDS_NOISE, MDS_FIX_X, MDS_FIX_V, MDS_MIX } mds_op_kind;
 typedef struct {
     mds_op_kind kind;

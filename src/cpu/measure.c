@@ -112,7 +112,7 @@ static void visit_mix(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_mov
     int          k;
 
     for (i = 0; i < g->n; i++)
-        for (k = 0; k < 3; k++) s->v[i][k] = d->fv > 0 ? (1 - m) * s->v[i][k] + along * s->a[i][k] / s->im[i] : 0;
+        for (k = 0; k < 3; k++) s->v[i][k] = m >= 0 && d->fv > 0 ? (1 - m) * s->v[i][k] + along * s->a[i][k] / s->im[i] : 0;
     solved &= mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->v, NULL);
     for (i = 0; i < g->n; i++) {
         memcpy(d->v[g->slot[i]], s->v[i], sizeof s->v[i]);
@@ -120,7 +120,8 @@ static void visit_mix(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_mov
     }
 }
 
-/// v <- (1 - mix) v + mix |v| f/|f| with the force that constraints leave; uphill the velocity is stopped [bitzek2006].
+/// v <- (1 - mix) v + mix |v| f/|f| with the force that constraints leave; uphill, or told to by a negative mix, all
+/// stops [bitzek2006].
 void mds_cpu_mix(mds_device *d)
 {
     const double along = d->ff > 0 ? d->params.mix * sqrt(d->vv / d->ff) : 0;

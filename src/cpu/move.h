@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to move.c, settle.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie together.
+// Private to groups.c, move.c, settle.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie together.
 //
 // A group is what one thread moves alone: a rigid water, an X-H cluster, a network of links, a free atom. Groups share
 // no atoms. Waters, the bulk of every system, are moved eight at a time (settle.c); the others one by one through the
@@ -108,7 +108,9 @@ bool mds_cpu_group_fix_x(const cpu_group *group, double tolerance, cpu_scratch *
 /// Take from w (any of the scratch arrays) what makes r_ij.w_ij + bias differ from 0, at the bonds of x. bias NULL: zeros.
 bool mds_cpu_group_project(const cpu_group *group, cpu_scratch *scratch, const double (*x)[3], double (*w)[3], const double *bias);
 
-// move.c
+// groups.c
+cpu_group mds_cpu_cluster(const cpu_move *move, int32_t k);
+cpu_group mds_cpu_network(const cpu_move *move, int32_t k);
 /// Share [*first, *last) of n things for thread t.
 static inline void mds_cpu_share(const mds_device *d, int t, int32_t n, int32_t *first, int32_t *last)
 {

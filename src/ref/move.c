@@ -78,7 +78,8 @@ static void noise(mds_device *d, double h, uint32_t nth)
     d->work_noise += kinetic_energy(d) - before;
 }
 
-/// FIRE's mixing. The force is the part that constraints leave; uphill the velocity is stopped [bitzek2006].
+/// FIRE's mixing. The force is the part that constraints leave; uphill, or told to by a negative mix, all stops
+/// [bitzek2006].
 static mds_status mix(mds_device *d)
 {
     const double m = d->params.mix;
@@ -100,7 +101,7 @@ static mds_status mix(mds_device *d)
     }
     for (i = 0; i < d->n; i++)
         for (k = 0; k < 3; k++)
-            d->v[i][k] = d->fv > 0 ? (1 - m) * d->v[i][k] + m * sqrt(d->vv / d->ff) * d->system->mass[i] * a[i][k] : 0;
+            d->v[i][k] = m >= 0 && d->fv > 0 ? (1 - m) * d->v[i][k] + m * sqrt(d->vv / d->ff) * d->system->mass[i] * a[i][k] : 0;
     mds_ref_project(d, d->v, NULL);
     mds_free(a);
     return MDS_OK;
