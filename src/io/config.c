@@ -90,39 +90,110 @@ static const char *explain_error(const char *text)
     return text;
 }
 
-static void parse_problem(const mds_source *source, const config_t *tree, mds_problems *problems)
+static void parse_problem(const mds_source *source, int line, const char *what, bool went_on,
+                          mds_problems *problems)
 {
-    const int   line = config_error_line(tree);
-    const char *s = source->text.s ? source->text.s : "", *end;
+    const char *s = source->text.s, *end;
     int         k;
 
     if (mds_problem_at(problems, line)) return; // its cause is known already
     for (k = 1; k < line && (end = strchr(s, '\n')); k++) s = end + 1;
     while (*s == ' ' || *s == '\t') s++;
     end = s + strcspn(s, "\r\n");
-    mds_problem_add(problems, line, MDS_E_INPUT,
-                    "%s:%d: %s; at or just before: %.*s (later lines were not read)",
-                    mds_source_file(source, line), mds_source_number(source, line),
-                    explain_error(config_error_text(tree) ? config_error_text(tree) : "not understood"),
-                    end - s > 60 ? 60 : (int)(end - s), s);
+    mds_problem_add(problems, line, MDS_E_INPUT, "%s:%d: %s; at or just before: %.*s%s",
+                    mds_source_file(source, line), mds_source_number(source, line), explain_error(what),
+                    end - s > 60 ? 60 : (int)(end - s), s, went_on ? "" : " (later lines were not read)");
 }
 
-/// Parse a text that is in `source` and read what is in it. False if the parser stopped early.
+static bool blank(char *from, char *to)
+{
+    bool changed = false;
+
+    for (; from < to; from++)
+        if (!isspace((unsigned char)*from)) {
+            *from = ' ';
+            changed = true;
+        }
+    return changed;
+}
+
+/// Blank what the parser stumbled over on a line of the text and leave the braces of groups that go on beyond
+/// it. A brace that stands alone was reached because the line before lacks something: then that one goes.
+/// False: no more to do.
+static bool blank_mistake(char *text, int line)
+{
+    char *s = text, *end, *p, *open = NULL, *close = NULL;
+    int   k, depth = 0;
+
+    for (k = 1; k < line && (end = strchr(s, '\n')); k++) s = end + 1;
+    for (;;) {
+        end = s + strcspn(s, "\n");
+        for (p = s, depth = 0; p < end; p++) {
+            if (*p == '{') open = p;
+            if (*p == '}' && !close) close = p;
+            depth += (*p == '{') - (*p == '}');
+        }
+        if (depth == 0 && blank(s, end)) return true;
+        if (depth > 0) return blank(open + 1, end);
+        if (depth < 0 && blank(s, close)) return true;
+        if (s == text) return false;
+        for (s--; s > text && s[-1] != '\n'; s--) continue;
+        open = close = NULL;
+    }
+}
+
+/// Parse the text. A syntax error stops the parser: it is noted, blanked out, and the rest parsed again, so
+/// that all mistakes come out together. An error at the line after the last one is its echo. False if there
+/// was any.
+static bool parse(const mds_source *source, config_t *tree, mds_problems *problems)
+{
+    enum { MOST = 12 };
+    const char *what[MOST];
+    int         line[MOST], n = 0, last = -2, tries, k;
+    char       *text = NULL;
+    bool        good = false;
+
+    if (mds_copy_text(&text, source->text.s ? source->text.s : "", SIZE_MAX) != MDS_OK) {
+        problems->lost = true;
+        return false;
+    }
+    for (tries = 0; tries < 2 * MOST && n < MOST; tries++) {
+        good = config_read_string(tree, text) == CONFIG_TRUE;
+        if (good) break;
+        k = config_error_line(tree);
+        if (k > last + 1 || k < last - 1) {
+            line[n] = k;
+            what[n++] = config_error_text(tree) ? config_error_text(tree) : "";
+        }
+        last = k;
+        if (!blank_mistake(text, k)) break;
+    }
+    if (!good) { // as far as it went
+        config_read_string(tree, source->text.s);
+        n = n < 1 ? n : 1;
+    }
+    for (k = 0; k < n; k++) parse_problem(source, line[k], what[k], good, problems);
+    mds_free(text);
+    return n == 0;
+}
+
+/// Parse a text that is in `source` and read what is in it. False if it has syntax errors.
 static bool read_source(const mds_reader *r, const char *only_key)
 {
     config_t tree;
     bool     whole;
 
     config_init(&tree);
-    whole = config_read_string(&tree, r->source->text.s ? r->source->text.s : "") == CONFIG_TRUE;
     if (only_key) {
-        const config_setting_t *root = config_root_setting(&tree);
-        const config_setting_t *value = whole ? config_lookup(&tree, "value") : NULL;
+        const config_setting_t *root, *value;
 
+        whole = config_read_string(&tree, r->source->text.s) == CONFIG_TRUE;
+        root = config_root_setting(&tree);
+        value = whole ? config_lookup(&tree, "value") : NULL;
         whole = value && config_setting_length(root) == 1;
         if (whole) mds_value_read(r, value, &mds_keys[mds_key_find(only_key)]);
     } else {
-        if (!whole) parse_problem(r->source, &tree, r->problems);
+        whole = parse(r->source, &tree, r->problems);
         read_tree(r, &tree);
     }
     config_destroy(&tree);

@@ -327,6 +327,27 @@ static void test_all_errors_are_reported_together_in_order(void)
     TEST_TRUE(strstr(m, "--set output.name=: there is no value") != NULL);
 }
 
+/// A syntax error does not hide what comes after it, nor does it bring echoes.
+static void test_reading_goes_on_after_a_syntax_error(void)
+{
+    const char *m = mds_error_text();
+
+    fails(SYSTEM "run = {\n dt = = 0.001;\n stepz = 5;\n};\npme = { order = 20; };\n", MDS_E_INPUT,
+          "input.conf:3: not understood");
+    TEST_TRUE(strstr(m, "conf:4: unknown key 'run.stepz'") && strstr(m, "conf:6: pme.order = 20"));
+    TEST_INT(lines_of(m), 3);
+    fails(SYSTEM "run = {\n dt =\n};\npme = { order = 20; };\n", MDS_E_INPUT, "input.conf:4: not understood");
+    TEST_TRUE(strstr(m, "conf:5: pme.order = 20") != NULL);
+    TEST_INT(lines_of(m), 2);
+    fails(SYSTEM
+          "run = { dt = = 0.001; };\nrun2 = {\n a = ; };\nnonbonded = { cutoff = ) 1.0;\n cutof = 1.0;\n};\n",
+          MDS_E_INPUT, "input.conf:2: not understood");
+    TEST_TRUE(strstr(m, "conf:4: not understood") && strstr(m, "conf:3: unknown group 'run2'") &&
+              strstr(m, "conf:6: unknown key 'nonbonded.cutof'"));
+    fails(SYSTEM "run = { dt = 0.001;\npme = { order = 20; };\n", MDS_E_INPUT, "(later lines were not read)");
+    fails(SYSTEM "}}}}\n{{{{\n", MDS_E_INPUT, "input.conf:2: not understood");
+}
+
 static void test_files_that_are_no_conf(void)
 {
     mds_config c;
@@ -584,6 +605,7 @@ int main(void)
     test_mistakes_name_file_line_and_the_right_key();
     test_words_that_libconfig_misreads_are_refused();
     test_all_errors_are_reported_together_in_order();
+    test_reading_goes_on_after_a_syntax_error();
     test_files_that_are_no_conf();
     test_includes_are_relative_to_their_file_and_named_in_errors();
     test_set_overrides_and_names_itself();
