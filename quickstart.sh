@@ -97,7 +97,7 @@ install_packages() {
         fi
     fi
     if ! may_install; then
-        [ -z "$must" ] || die "packages are missing and I may not install them. As root: apt-get install ${must% }"
+        [ -z "$must" ] || die "packages are missing and I may not install them. As root: apt-get update && apt-get install -y ${must% }"
         say "not installed, so tests that need them are skipped: ${optional[*]}"
         return 0
     fi
