@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Every reference system, at one point, against energies, forces and virials of an independent program.
+
+usage: test_references.py ref|cpu [name ...]
+
+Each case of each reference.json is run with the Gaussian split, grid and beta written there, and judged by the reference
+set's own compare.py. Tolerances, and why:
+  ref   energies 1e-6 (relative; 1e-6 kJ/mol floor), forces 1e-5 of the rms, virial 1e-5 of the largest element: both sides
+        are double precision and sum the same terms; what differs is the order of sums and the constants' last digits.
+  cpu   each term max(1e-3 kJ/mol, 1e-5 of it), forces max(1e-4 of the rms, 0.06 kJ/mol/nm), virial max(1e-4, 0.03 kJ/mol):
+        pair and mesh forces are float; rounding coordinates to float alone moves forces by 0.04 kJ/mol/nm in the minimised
+        villin. coulomb and potential within 1e-5 of the sum of the magnitudes of their parts, since they are small
+        differences of large ones.
+Per system, looser with its reason: see ALLOWANCES.
+"""
+import json, os, subprocess, sys, tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed"); sys.exit(77)
+
+shared = os.path.join(os.environ.get("MDS_SHARED", "../shared"), "systems")
+mdsim = os.environ["MDSIM"]
+if not os.path.isdir(shared):
+    print("skipped: the reference systems are not beside this source tree"); sys.exit(77)
+
+# (system, case, quantity): (backend or None for both, tolerance, reason)
+ALLOWANCES = {}
+
+
+def conf_text(folder, ref, case, settings, reference, backend):
+    names = {"gro": None, "top": None, "prmtop": None, "inpcrd": None}
+    for f in ref["inputs"]:
+        names[f.rsplit(".", 1)[1]] = os.path.join(folder, f)
+    top, crd = names["top"] or names["prmtop"], names["gro"] or names["inpcrd"]
+    s, lines = settings, []
+    box = '; box = "none"' if case == "nocutoff" else ""
+    lines.append('system = { topology = "%s"; coordinates = "%s"%s; };' % (top, crd, box))
+    modifier = {"None": "none", "Potential-shift": "potential-shift", "Force-switch": "force-switch"}
+    pme = s["coulombtype"] == "PME"
+    cut_lj, cut_q = float(s["rvdw"]), float(s["rcoulomb"])
+    if case == "nocutoff":
+        cut_lj = cut_q = 0.0
+    lines.append('nonbonded = { cutoff = %r; lj_cutoff = %r; coulomb_cutoff = %r; lj_modifier = "%s"; coulomb = "%s"; coulomb_modifier = "%s"; tail_correction = %s;%s };'
+                 % (max(cut_lj, cut_q), cut_lj, cut_q, modifier[s["vdw-modifier"]], "pme" if pme else "cutoff",
+                    modifier[s["coulomb-modifier"]], "true" if s["DispCorr"] == "EnerPres" else "false",
+                    " lj_switch = %r;" % float(s["rvdw-switch"]) if s.get("rvdw-switch") else ""))
+    if pme:
+        lines.append('pme = { split = "gaussian"; beta = %.16g; order = %d; grid = [%d, %d, %d]; };'
+                     % ((s["ewald_beta_per_nm"], s["pme-order"]) + tuple(reference["pme_grid"])))
+    lines.append('constraints = { kind = "none"; };')
+    lines.append('backend = { kind = "%s"; };' % backend)
+    return "\n".join(lines) + "\n"
+
+
+def compare(folder, case, result, tolerances, extra):
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as f:
+        json.dump(result, f)
+    args = [sys.executable, os.path.join(shared, "compare.py"), os.path.join(folder, "reference.json"), f.name, "--case", case]
+    for k, v in tolerances.items():
+        args += ["--" + k, repr(v)]
+    run = subprocess.run(args + (["--add-extra"] if extra else []), capture_output=True, text=True)
+    os.unlink(f.name)
+    return run.returncode, run.stdout + run.stderr
+
+
+def judge(name, folder, ref, case, backend, work):
+    reference = ref["references"][case]
+    conf, out, npy = (os.path.join(work, x) for x in ("in.conf", "out.json", "f.npy"))
+    with open(conf, "w") as f:
+        f.write(conf_text(folder, ref, case, reference["settings"], reference, backend))
+    run = subprocess.run([mdsim, "energy", conf, "--json", out, "--forces", npy], capture_output=True, text=True)
+    if run.returncode:
+        print("FAILED %s %s: mdsim energy gave %d\n%s" % (name, case, run.returncode, run.stderr)); return 1
+    res = json.load(open(out))
+    e = res["energies"]
+    missing = [t for t in reference["energies_kJ_mol"] if t not in e]
+    if missing:
+        print("FAILED %s %s: terms not printed: %s" % (name, case, missing)); return 1
+    extra = "extra_r4_term" in reference
+    virial = np.array(reference["virial_kJ_mol"])
+    rms = max(reference["force_rms"], 1e-300)
+    if backend == "ref":
+        tol = {"rtol": 1e-6, "atol": 1e-6, "frtol": 1e-5, "vrtol": 1e-5}
+        # sums of some 1e5 terms of either sign: coulomb and potential cannot be closer than their parts
+        sum_tol = 1e-7
+    else:
+        tol = {"rtol": 1e-5, "atol": 1e-3, "frtol": max(1e-4, 0.06 / rms), "vrtol": max(1e-4, 0.03 / max(abs(virial).max(), 1e-300))}
+        sum_tol = 1e-5
+    for quantity in list(tol):
+        a = ALLOWANCES.get((name, case, quantity))
+        if a and a[0] in (None, backend):
+            print("  allowance: %s %s %s %g: %s" % (name, case, quantity, a[1], a[2])); tol[quantity] = a[1]
+    sums = {"coulomb": [e["coul_sr"], e["coul_recip"]], "potential": [e[t] for t in e if t not in ("coulomb", "potential")]}
+    single = dict(res, energies={t: v for t, v in e.items() if t not in ("coulomb", "potential", "coul_sr", "coul_recip", "position_restraint")},
+                  forces=npy)
+    if extra:
+        single.pop("virial")  # the r^-4 part of the reference has no virial; see virial_by_strain
+    if case == "nocutoff":
+        single["energies"]["coul_sr"] = e["coul_sr"]
+    code, text = compare(folder, case, single, tol, extra)
+    bad = code != 0
+    out_text = text
+    for total, parts in sums.items():
+        if total == "coulomb" and "coul_recip" not in reference["energies_kJ_mol"]:
+            continue
+        one = {"energies": {total: e[total]}}
+        code, text = compare(folder, case, one, {"rtol": tol["rtol"] if backend == "ref" else 1e-12,
+                                                  "atol": max(sum_tol * sum(abs(p) for p in parts), 1e-6)}, extra and total == "potential")
+        bad |= code != 0
+        out_text += text
+    if extra:
+        error = virial_by_strain(conf, np.array(res["virial"]), np.array(res["box"]), work)
+        limit = {"ref": 1e-5, "cpu": 1e-3}[backend]  # cpu: differences of float energies, 2 * 1e-3 kJ/mol over a strain of 2e-4
+        out_text += "  trace of the virial by strain: off by %.2e (limit %.0e)\n" % (error, limit)
+        bad |= not error <= limit
+    worst = [l for l in out_text.splitlines() if "BAD" in l or "rms diff" in l or "virial" in l or "strain" in l]
+    print(("FAILED " if bad else "ok     ") + "%s %s\n%s" % (name, case, out_text if bad else "\n".join(worst)))
+    return int(bad)
+
+
+def virial_by_strain(conf, virial, box, work):
+    """Relative difference of the trace of the virial to dE/d(ln scale) of coordinates and box scaled together."""
+    text = open(conf).read()
+    crd = text.split('coordinates = "')[1].split('"')[0]
+    h = 1e-4
+    energies = [strained_energy(text, crd, scale, work) for scale in (1 - h, 1 + h)]
+    slope = (energies[1] - energies[0]) / (2 * h)  # dE/d ln scale = -sum r.f = 2 tr Xi
+    return abs(slope - 2 * np.trace(virial)) / abs(2 * np.trace(virial))
+
+
+def strained_energy(text, crd, scale, work):
+    """mdsim energy of the inpcrd scaled about the origin, written as a .gro with all digits."""
+    lines = open(crd).read().splitlines()
+    n = int(lines[1].split()[0])
+    rows = (n + 1) // 2
+    x = []
+    for l in lines[2:2 + rows]:
+        x += [float(l[k:k + 12]) for k in range(0, len(l.rstrip("\n")), 12) if l[k:k + 12].strip()]
+    x = 0.1 * np.array(x[:3 * n]).reshape(-1, 3) * scale
+    last = [float(lines[-1][k:k + 12]) for k in range(0, 36, 12)]
+    box = 0.1 * np.array(last) * scale
+    gro = os.path.join(work, "strained.gro")
+    with open(gro, "w") as f:
+        f.write("scaled\n%d\n" % n)
+        for i in range(n):
+            f.write("%5d%-5s%5s%5d%16.11f%16.11f%16.11f\n" % (1, "X", "X", (i + 1) % 100000, *x[i]))
+        f.write("%.12f %.12f %.12f\n" % tuple(box))
+    conf, out = os.path.join(work, "strained.conf"), os.path.join(work, "strained.json")
+    # Same cut-offs and mesh: only coordinates and box are strained. Shifted potentials have the same forces and no jump
+    # when a pair crosses the cut-off, so the difference of energies is smooth.
+    with open(conf, "w") as f:
+        f.write(text.replace(crd, gro).replace('modifier = "none"', 'modifier = "potential-shift"'))
+    run = subprocess.run([mdsim, "energy", conf, "--json", out], capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit("strained point failed: " + run.stderr)
+    return json.load(open(out))["energies"]["potential"]
+
+
+def main():
+    backend, wanted = sys.argv[1], sys.argv[2:]
+    folders = []
+    for root, dirs, files in os.walk(shared):
+        dirs.sort()
+        if "reference.json" in files:
+            folders.append(root)
+    failures = cases = 0
+    with tempfile.TemporaryDirectory() as work:
+        for folder in sorted(folders):
+            name = os.path.relpath(folder, shared)
+            if wanted and name not in wanted:
+                continue
+            ref = json.load(open(os.path.join(folder, "reference.json")))
+            for case in ref["references"]:
+                failures += judge(name, folder, ref, case, backend, work)
+                cases += 1
+    print("%d cases, %d failures" % (cases, failures))
+    return 1 if failures or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
