@@ -20,7 +20,7 @@ try:
 except ImportError:
     print("skipped: numpy is not installed"); sys.exit(77)
 
-shared = os.path.join(os.environ.get("MDS_SHARED", "../shared"), "systems")
+shared = os.path.abspath(os.path.join(os.environ.get("MDS_SHARED", "../shared"), "systems"))
 mdsim = os.environ["MDSIM"]
 if not os.path.isdir(shared):
     print("skipped: the reference systems are not beside this source tree"); sys.exit(77)
