@@ -66,8 +66,53 @@ static inline void mds_box_widths(const mds_box *box, double width[3])
         width[k] = 1 / sqrt(inv[0][k] * inv[0][k] + inv[1][k] * inv[1][k] + inv[2][k] * inv[2][k]);
 }
 
-/// Replace d by its periodic image nearest in fractional coordinates: the shortest one whenever that is
-/// shorter than half the smallest perpendicular width. No box: unchanged.
+static inline bool mds_box_is_rectangular(const mds_box *box)
+{
+    return box->a[1][0] == 0 && box->a[2][0] == 0 && box->a[2][1] == 0;
+}
+
+/// d + one of the 27 combinations of box vectors with coefficients -1, 0, 1: the shortest, into d. Returns its square.
+static inline double mds_box_best_of_27(const mds_box *box, double d[3])
+{
+    const double(*h)[3] = box->a;
+    double best[3] = {d[0], d[1], d[2]}, least = mds_dot(d, d);
+    int    i, j, k, c;
+
+    for (i = -1; i <= 1; i++)
+        for (j = -1; j <= 1; j++)
+            for (k = -1; k <= 1; k++) {
+                double e[3];
+
+                for (c = 0; c < 3; c++) e[c] = d[c] + i * h[0][c] + j * h[1][c] + k * h[2][c];
+                if (mds_dot(e, e) >= least) continue;
+                least = mds_dot(e, e);
+                for (c = 0; c < 3; c++) best[c] = e[c];
+            }
+    for (c = 0; c < 3; c++) d[c] = best[c];
+    return least;
+}
+
+/// Half the shortest lattice vector, nm: up to this distance a neighbour is one image only, so it bounds every cut-off.
+/// In a skewed box it is more than half the smallest perpendicular width. HUGE_VAL without a box.
+static inline double mds_box_reach(const mds_box *box)
+{
+    const double(*h)[3] = box->a;
+    double least = HUGE_VAL;
+    int    i, j, k, c;
+
+    if (mds_box_is_none(box)) return HUGE_VAL;
+    for (i = -2; i <= 2; i++)
+        for (j = -2; j <= 2; j++)
+            for (k = -2; k <= 2; k++) {
+                double e[3];
+
+                for (c = 0; c < 3; c++) e[c] = i * h[0][c] + j * h[1][c] + k * h[2][c];
+                if ((i || j || k) && mds_dot(e, e) < least) least = mds_dot(e, e);
+            }
+    return 0.5 * sqrt(least);
+}
+
+/// Replace d by its nearest periodic image, in any reduced box. No box: unchanged.
 static inline void mds_box_nearest(const mds_box *box, double d[3])
 {
     const double(*h)[3] = box->a;
@@ -80,6 +125,14 @@ static inline void mds_box_nearest(const mds_box *box, double d[3])
     s[1] = rint(d[1] * inv[1][1] + d[2] * inv[2][1]);
     s[2] = rint(d[2] * inv[2][2]);
     for (k = 0; k < 3; k++) d[k] -= s[0] * h[0][k] + s[1] * h[1][k] + s[2] * h[2][k];
+    // rounding fractions finds the nearest image up to half the smallest width, which is at most half of cz, by, ax
+    if (!mds_box_is_rectangular(box)) {
+        double width[3], near;
+
+        mds_box_widths(box, width);
+        near = 0.5 * fmin(width[0], fmin(width[1], width[2]));
+        if (mds_dot(d, d) > near * near) (void)mds_box_best_of_27(box, d);
+    }
 }
 
 #endif

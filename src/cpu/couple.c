@@ -245,7 +245,6 @@ void mds_cpu_apply_scale(mds_device *d)
 {
     const mds_params *p = &d->params;
     const double      mu = d->coupling[MDS_CPL_SCALE];
-    double            width[3];
     int               k, l;
 
     if (mu == 0) return;
@@ -257,8 +256,7 @@ void mds_cpu_apply_scale(mds_device *d)
     d->move->extent = d->move->sums->extent;
     d->work_scale += d->coupling[MDS_CPL_WORK] + d->move->sums->centre_kinetic;
     d->coupling[MDS_CPL_SCALE] = d->coupling[MDS_CPL_WORK] = 0;
-    mds_box_widths(&d->box, width);
-    if (!(fmin(width[0], fmin(width[1], width[2])) >= 2 * fmax(p->cut_lj, p->cut_q))) d->fault |= MDS_FAULT_CUTOFF;
+    if (!(mds_box_reach(&d->box) >= fmax(p->cut_lj, p->cut_q))) d->fault |= MDS_FAULT_CUTOFF;
 }
 
 mds_status mds_cpu_couple(mds_device *d, mds_work work)

@@ -577,14 +577,10 @@ static int32_t first_lost(const mds_device *d)
     return -1;
 }
 
-/// Whether the cut-off fits into half the smallest width: only then is each neighbour one image.
+/// Whether each neighbour inside the cut-off is one image.
 static bool fits(const mds_device *d)
 {
-    double width[3];
-
-    if (mds_box_is_none(&d->box)) return true;
-    mds_box_widths(&d->box, width);
-    return 2 * d->list->cut_max <= fmin(width[0], fmin(width[1], width[2])) * (1 + 1e-12);
+    return d->list->cut_max <= mds_box_reach(&d->box) * (1 + 1e-12);
 }
 
 mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)

@@ -29,7 +29,6 @@ static mds_status choose_cutoffs(mds_sim *s)
 {
     const mds_config *c = s->config;
     mds_params       *p = &s->params;
-    double            width[3], least;
 
     p->cut_lj = c->nonbonded.lj_cutoff >= 0 ? c->nonbonded.lj_cutoff : c->nonbonded.cutoff;
     p->cut_q = c->nonbonded.coulomb_cutoff >= 0 ? c->nonbonded.coulomb_cutoff : c->nonbonded.cutoff;
@@ -58,11 +57,10 @@ static mds_status choose_cutoffs(mds_sim *s)
         return mds_key_fail(c, "nonbonded.lj_switch", MDS_E_INPUT, "%g nm must be below the LJ cut-off of %g nm", p->lj_switch, p->cut_lj);
     }
     if (vacuum(s)) return MDS_OK;
-    mds_box_widths(&s->start.box, width);
-    least = fmin(width[0], fmin(width[1], width[2]));
-    if (fmax(p->cut_lj, p->cut_q) > 0.5 * least)
+    if (fmax(p->cut_lj, p->cut_q) > mds_box_reach(&s->start.box))
         return mds_key_fail(c, "nonbonded.cutoff", MDS_E_INPUT,
-                            "the cut-off of %g nm is more than half the box's smallest width of %.4f nm", fmax(p->cut_lj, p->cut_q), least);
+                            "the cut-off of %g nm is more than half the shortest distance of %.4f nm between periodic images",
+                            fmax(p->cut_lj, p->cut_q), 2 * mds_box_reach(&s->start.box));
     return MDS_OK;
 }
 

@@ -133,14 +133,11 @@ mds_status mds_diagnose(mds_sim *s, uint32_t fault)
     if (s->be->observe(s->dev, 0, 1) != MDS_OK || s->be->collect(s->dev, 1, &s->frame) != MDS_OK) return MDS_E_INTERNAL;
     mds_system_atom_label(&s->system, s->frame.fault_atom >= 0 ? s->frame.fault_atom : s->frame.f_max_atom, where, sizeof where);
     mds_system_atom_label(&s->system, s->frame.f_max_atom, hottest, sizeof hottest);
-    if (fault & MDS_FAULT_CUTOFF) {
-        double width[3];
-
-        mds_box_widths(&s->frame.box, width);
-        MDS_FAIL(MDS_E_UNSTABLE, "step %lld: the box's smallest width of %.4f nm is less than twice the cut-off of %.3f nm; %s; the last good checkpoint is kept",
-                 (long long)s->frame.step, fmin(width[0], fmin(width[1], width[2])), fmax(s->params.cut_lj, s->params.cut_q),
+    if (fault & MDS_FAULT_CUTOFF)
+        MDS_FAIL(MDS_E_UNSTABLE, "step %lld: periodic images are %.4f nm apart, less than twice the cut-off of %.3f nm; %s; the last good "
+                                 "checkpoint is kept",
+                 (long long)s->frame.step, 2 * mds_box_reach(&s->frame.box), fmax(s->params.cut_lj, s->params.cut_q),
                  likely_cause(s, fault));
-    }
     MDS_FAIL(MDS_E_UNSTABLE, "step %lld: %s at %s; largest force %.3g kJ/mol/nm on %s; likely cause: %s; the last good checkpoint is kept",
              (long long)s->frame.step, what, where, s->frame.f_max, hottest, likely_cause(s, fault));
 }

@@ -256,7 +256,7 @@ mds_status mds_ref_apply_scale(mds_device *d)
 {
     const mds_params *p = &d->params;
     const double      mu = d->coupling[MDS_CPL_SCALE];
-    double            before[3][3], after[3][3], width[3], (*centre)[3], *mass;
+    double            before[3][3], after[3][3], (*centre)[3], *mass;
     int32_t          *group;
     int               k, l;
 
@@ -274,8 +274,7 @@ mds_status mds_ref_apply_scale(mds_device *d)
     d->list_scale *= mu;
     d->work_scale += d->coupling[MDS_CPL_WORK] + trace(after) - trace(before);
     d->coupling[MDS_CPL_SCALE] = d->coupling[MDS_CPL_WORK] = 0;
-    mds_box_widths(&d->box, width);
-    if (!(fmin(width[0], fmin(width[1], width[2])) >= 2 * fmax(p->cut_lj, p->cut_q))) d->fault |= MDS_FAULT_CUTOFF;
+    if (!(mds_box_reach(&d->box) >= fmax(p->cut_lj, p->cut_q))) d->fault |= MDS_FAULT_CUTOFF;
     mds_free(group);
     mds_free(centre);
     mds_free(mass);

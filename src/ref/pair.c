@@ -26,6 +26,8 @@ typedef struct {
     double      k_rf, c_rf;         // 1/nm^3, 1/nm
     double      q_shift;            // 1/nm, taken off f qq (...)
     double      box_inv[3][3];      // 1/nm
+    bool        skewed;             // rounding fractions may miss the nearest image beyond half the smallest width
+    double      near2;              // square of that, nm^2
 } sweep;
 
 /// (1 - Phi(r))/r and -d/dr of it. For the Gaussian through erfc, which does not cancel.
@@ -107,6 +109,7 @@ static void nearest(const sweep *w, int32_t i, int32_t j, double r[3])
     const double s1 = rint(r[1] * inv[1][1] + r[2] * inv[2][1]);
     const double s2 = rint(r[2] * inv[2][2]);
     for (int k = 0; k < 3; k++) r[k] -= s0 * h[0][k] + s1 * h[1][k] + s2 * h[2][k];
+    if (w->skewed && mds_dot(r, r) > w->near2) (void)mds_box_best_of_27(&w->d->box, r);
 }
 
 /// Add force f_over_r * r on i, its opposite on j, and the virial.
@@ -249,7 +252,14 @@ static sweep prepare(mds_device *d)
         if (p->coulomb == MDS_COULOMB_CUT) w.q_shift = 1 / p->cut_q;
         if (p->coulomb == MDS_COULOMB_PME && !d->split.prolate) real_space(d, p->cut_q, &w.q_shift, &force);
     }
-    if (!mds_box_is_none(&d->box)) mds_box_inverse(&d->box, w.box_inv);
+    if (!mds_box_is_none(&d->box)) {
+        double width[3];
+
+        mds_box_inverse(&d->box, w.box_inv);
+        mds_box_widths(&d->box, width);
+        w.near2 = pow(0.5 * fmin(width[0], fmin(width[1], width[2])), 2);
+        w.skewed = !mds_box_is_rectangular(&d->box);
+    }
     return w;
 }
 

@@ -26,7 +26,28 @@ if not os.path.isdir(shared):
     print("skipped: the reference systems are not beside this source tree"); sys.exit(77)
 
 # (system, case, quantity): (backend or None for both, tolerance, reason)
-ALLOWANCES = {}
+ALLOWANCES = {
+    ("villin", "tight", "frtol"): ("ref", 1e-4, "minimised: the rms of 4.2 is what is left of charged terms of some 1e3 kJ/mol/nm; "
+                                   "1e-4 of it is 4e-7 of them, the accuracy of the reference's tabulated erfc"),
+    ("villin", "production", "frtol"): ("ref", 1e-4, "as tight"),
+    ("villin", "tight", "vrtol"): ("ref", 1e-4, "as its forces: the largest element is 18 kJ/mol after cancellation"),
+    ("villin", "production", "vrtol"): ("ref", 1e-4, "as its forces"),
+}
+
+
+def background_virial(ref, reference, volume):
+    """What the reference's virial lacks of the neutralising background, kJ/mol on each diagonal element.
+
+    The background's energy is E = -f pi Q^2/(2 V beta^2), so its pressure is E/V and its virial -E/2 on the diagonal. GROMACS
+    2022 adds -E/V there instead (a volume is missing): found here as a difference of exactly these two on every charged
+    system. Our value is the derivative of the energy: tests/stage/test_gradient.c strains charged boxes.
+    """
+    q = ref["total_charge_e"]
+    beta = reference["settings"].get("ewald_beta_per_nm")
+    if not q or not beta or "pme_grid" not in reference:
+        return 0.0
+    energy = -138.935458 * np.pi * q * q / (2 * volume * beta * beta)
+    return -0.5 * energy + energy / volume
 
 
 def conf_text(folder, ref, case, settings, reference, backend):
@@ -80,6 +101,7 @@ def judge(name, folder, ref, case, backend, work):
         print("FAILED %s %s: terms not printed: %s" % (name, case, missing)); return 1
     extra = "extra_r4_term" in reference
     virial = np.array(reference["virial_kJ_mol"])
+    background = background_virial(ref, reference, float(np.linalg.det(np.array(res["box"])))) if reference.get("pme_grid") else 0.0
     rms = max(reference["force_rms"], 1e-300)
     if backend == "ref":
         tol = {"rtol": 1e-6, "atol": 1e-6, "frtol": 1e-5, "vrtol": 1e-5}
@@ -94,7 +116,7 @@ def judge(name, folder, ref, case, backend, work):
             print("  allowance: %s %s %s %g: %s" % (name, case, quantity, a[1], a[2])); tol[quantity] = a[1]
     sums = {"coulomb": [e["coul_sr"], e["coul_recip"]], "potential": [e[t] for t in e if t not in ("coulomb", "potential")]}
     single = dict(res, energies={t: v for t, v in e.items() if t not in ("coulomb", "potential", "coul_sr", "coul_recip", "position_restraint")},
-                  forces=npy)
+                  forces=npy, virial=(np.array(res["virial"]) - background * np.eye(3)).tolist())
     if extra:
         single.pop("virial")  # the r^-4 part of the reference has no virial; see virial_by_strain
     if case == "nocutoff":
@@ -111,8 +133,7 @@ def judge(name, folder, ref, case, backend, work):
         bad |= code != 0
         out_text += text
     if extra:
-        error = virial_by_strain(conf, np.array(res["virial"]), np.array(res["box"]), work)
-        limit = {"ref": 1e-5, "cpu": 1e-3}[backend]  # cpu: differences of float energies, 2 * 1e-3 kJ/mol over a strain of 2e-4
+        error, limit = virial_by_strain(conf, np.array(res["virial"]), backend, work)
         out_text += "  trace of the virial by strain: off by %.2e (limit %.0e)\n" % (error, limit)
         bad |= not error <= limit
     worst = [l for l in out_text.splitlines() if "BAD" in l or "rms diff" in l or "virial" in l or "strain" in l]
@@ -120,14 +141,18 @@ def judge(name, folder, ref, case, backend, work):
     return int(bad)
 
 
-def virial_by_strain(conf, virial, box, work):
-    """Relative difference of the trace of the virial to dE/d(ln scale) of coordinates and box scaled together."""
-    text = open(conf).read()
+def virial_by_strain(conf, virial, backend, work):
+    """Relative error of the trace of the virial against dE/d(ln scale) of ref, coordinates and box scaled together.
+
+    The strain is so small that no pair of the unshifted r^-4 term crosses the cut-off (2 % would at 1e-4); ref's energies
+    carry 1e-9 kJ/mol, so the slope is good to 1e-3 of some 1e5. cpu is judged by the same slope.
+    """
+    text = open(conf).read().replace('kind = "cpu"', 'kind = "ref"')
     crd = text.split('coordinates = "')[1].split('"')[0]
-    h = 1e-4
+    h = 1e-6
     energies = [strained_energy(text, crd, scale, work) for scale in (1 - h, 1 + h)]
     slope = (energies[1] - energies[0]) / (2 * h)  # dE/d ln scale = -sum r.f = 2 tr Xi
-    return abs(slope - 2 * np.trace(virial)) / abs(2 * np.trace(virial))
+    return abs(slope - 2 * np.trace(virial)) / abs(2 * np.trace(virial)), {"ref": 1e-5, "cpu": 1e-4}[backend]
 
 
 def strained_energy(text, crd, scale, work):
