@@ -150,6 +150,7 @@ typedef struct {
     int32_t (*excl)[2]; // explicit exclusions; all of them once finished
     int32_t n_atoms, n_residues, n_terms, n_constraints, n_sites, n_site_atoms, n_bonds;
     int64_t n_excl;
+    int32_t settle; // oxygen of the last [ settles ] line, from 1; 0 none
     size_t  cap_atom, cap_residue, cap_term, cap_constraint, cap_site, cap_site_atom, cap_site_weight, cap_bond, cap_excl;
     bool    finished;
 } mds_top_molecule;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Molecule types as templates: their atoms, their exclusions, and their copies in the flat system.
 //
-// Exclusions: atoms up to nrexcl bonds apart, found breadth first over the bonds, constraints of type 1 and the two O-H
-// of [ settles ]; the pairs of [ exclusions ] come on top. Residues of molecules with one residue are numbered through
+// Exclusions: atoms up to nrexcl bonds apart, found breadth first over the bonds and constraints of type 1; the pairs of
+// [ exclusions ] come on top. [ settles ] are no bonds in this, as in GROMACS. Residues of molecules with one residue are numbered through
 // the system, after the largest number of the longer molecules, as GROMACS does, so that waters can be told apart.
 #include "read/top.h"
 
@@ -210,6 +210,17 @@ static int compare_pairs(const void *a, const void *b)
     return p[0] != q[0] ? (p[0] > q[0]) - (p[0] < q[0]) : (p[1] > q[1]) - (p[1] < q[1]);
 }
 
+/// A rigid water whose atoms see each other is a forgotten [ exclusions ], though grompp takes it.
+static void check_settle(const mds_top *top, const mds_top_molecule *m)
+{
+    const int32_t pair[2] = {m->settle - 1, m->settle};
+
+    if (!m->settle || (m->n_excl && bsearch(pair, m->excl, (size_t)m->n_excl, sizeof *m->excl, compare_pairs))) return;
+    mds_warn("%s:%d: molecule type %s has [ settles ] but its O and H are not excluded from each other: GROMACS makes no "
+             "exclusions from [ settles ]; an [ exclusions ] section is missing?", mds_top_file(top, m->line),
+             mds_top_line_number(top, m->line), m->name);
+}
+
 mds_status mds_top_finish_molecule(mds_top *top)
 {
     mds_top_molecule *m = top->now;
@@ -225,6 +236,7 @@ mds_status mds_top_finish_molecule(mds_top *top)
         m->excl[n++][1] = m->excl[k][1];
     }
     m->n_excl = n;
+    check_settle(top, m);
     for (i = 0; i < m->n_atoms; i++) {
         const mds_top_atom *a = &m->atom[i];
         const char         *residue = m->residue[a->residue].name;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of [ settles ], [ position_restraints ] and the virtual sites of a molecule type.
 //
-// [ settles ] names the oxygen; the hydrogens are the two atoms after it. It becomes three constraints, and counts as
-// two O-H bonds for the exclusions. The weights of linear sites follow from the parameters of the file:
+// [ settles ] names the oxygen; the hydrogens are the two atoms after it. It becomes three constraints. As in GROMACS it
+// excludes nothing: water models come with [ exclusions ]. The weights of linear sites follow from the parameters:
 //   2 (1)  1-a, a      3 (1)  1-a-b, a, b      n (1) equal    n (2) by mass    n (3) given, divided by their sum
 // Parameters of sites that the file leaves out (pdb2gmx -vsite) GROMACS would derive from bonds and angles; mdsim asks
 // for them. Source: GROMACS manual 2022, 5.5.4 and 5.7 [gromacs2022].
@@ -30,9 +30,8 @@ mds_status mds_top_settle(mds_top *top)
               "d(OH) = %g nm and d(HH) = %g nm do not make a triangle", length[0], length[1]);
     MDS_TRY(mds_top_add_constraint(m, o, o + 1, length[0]));
     MDS_TRY(mds_top_add_constraint(m, o, o + 2, length[0]));
-    MDS_TRY(mds_top_add_constraint(m, o + 1, o + 2, length[1]));
-    MDS_TRY(mds_top_add_bond(m, o, o + 1));
-    return mds_top_add_bond(m, o, o + 2);
+    m->settle = o + 1;
+    return mds_top_add_constraint(m, o + 1, o + 2, length[1]);
 }
 
 mds_status mds_top_restraint(mds_top *top)

@@ -126,16 +126,14 @@ mds_status mds_top_pair(mds_top *top)
     if (number == 1) {
         MDS_TRY(mds_top_read_params(top, 3, 2, true, "1-4 pair", file, &n));
         if (n) mds_top_to_c6c12(top, file[0], file[1], &param[0], &param[1]);
-    } else if (top->n_fields == 4) {
-        MDS_TRY(mds_top_number(top, 3, "fudgeQQ", &fudge));
     } else {
-        MDS_TRY(mds_top_read_params(top, 3, 5, false, "1-4 pair with charges", file, &n));
-        if (n) {
-            fudge = file[0];
-            q[0] = file[1];
-            q[1] = file[2];
-            mds_top_to_c6c12(top, file[3], file[4], &param[0], &param[1]);
-        }
+        // without parameters grompp 2022 takes the charges of the atoms but leaves the Lennard-Jones part out
+        MDS_TRY(mds_top_read_params(top, 3, 5, false, "1-4 pair of type 2", file, &n));
+        MDS_CHECK(n, MDS_E_INPUT, "a 1-4 pair of type 2 needs: fudgeQQ qi qj V W");
+        fudge = file[0];
+        q[0] = file[1];
+        q[1] = file[2];
+        mds_top_to_c6c12(top, file[3], file[4], &param[0], &param[1]);
     }
     MDS_CHECK(n || found, MDS_E_INPUT,
               "no parameters on the line, gen-pairs is no, and no [ pairtypes ] for the 1-4 pair of types %s and %s",

@@ -186,13 +186,11 @@ static void pairs(void)
 {
     const double s = 0.5 * (0.3 + 0.1), c6 = 4 * 0.5 * sqrt(0.4 * 0.2) * pow(s, 6);
 
-    TEST_OK(with("[ pairtypes ]\nO C 1 0.2 0.7\n", "[ pairs ]\n1 2\n1 3 1\n1 2 1 0.1 0.2\n1 3 2\n1 3 2 0.9\n1 3 2 0.7 0.3 -0.4 0.1 0.2\n"));
+    TEST_OK(with("[ pairtypes ]\nO C 1 0.2 0.7\n", "[ pairs ]\n1 2\n1 3 1\n1 2 1 0.1 0.2\n1 3 2 0.7 0.3 -0.4 0.1 0.2\n"));
     TEST_PARAMS(MDS_TERM_PAIR14, 0, c6, c6 * pow(s, 6), 0.8 * 0.1 * 0.25); // generated: fudgeLJ on epsilon
     TEST_PARAMS(MDS_TERM_PAIR14, 1, 4 * 0.7 * pow(0.2, 6), 4 * 0.7 * pow(0.2, 12), 0.8 * 0.1 * -0.5);
     TEST_PARAMS(MDS_TERM_PAIR14, 2, 4 * 0.2 * pow(0.1, 6), 4 * 0.2 * pow(0.1, 12), 0.8 * 0.1 * 0.25);
-    TEST_PARAMS(MDS_TERM_PAIR14, 3, 4 * 0.7 * pow(0.2, 6), 4 * 0.7 * pow(0.2, 12), 0.8 * 0.1 * -0.5);
-    TEST_PARAMS(MDS_TERM_PAIR14, 4, 4 * 0.7 * pow(0.2, 6), 4 * 0.7 * pow(0.2, 12), 0.9 * 0.1 * -0.5);
-    TEST_PARAMS(MDS_TERM_PAIR14, 5, 4 * 0.2 * pow(0.1, 6), 4 * 0.2 * pow(0.1, 12), 0.7 * 0.3 * -0.4);
+    TEST_PARAMS(MDS_TERM_PAIR14, 3, 4 * 0.2 * pow(0.1, 6), 4 * 0.2 * pow(0.1, 12), 0.7 * 0.3 * -0.4);
     // a line of [ nonbond_params ] is also what generated pairs come from
     TEST_OK(with("[ nonbond_params ]\nC H 1 0.2 1.5\n", "[ pairs ]\n1 2\n"));
     TEST_PARAMS(MDS_TERM_PAIR14, 0, 4 * 0.75 * pow(0.2, 6), 4 * 0.75 * pow(0.2, 12), 0.8 * 0.1 * 0.25);
@@ -203,6 +201,8 @@ static void pairs(void)
     TEST_FAILS(top_from("[ defaults ]\n1 1 no 0.5 1\n[ atomtypes ]\nA 10 1 A 4e-3 9e-6\n[ moleculetype ]\nM 1\n[ atoms ]\n"
                         "1 A 1 R A 1\n2 A 1 R B 1\n[ pairs ]\n1 2\n" END, &sys),
                MDS_E_INPUT, "gen-pairs is no, and no [ pairtypes ] for the 1-4 pair of types A and A");
+    TEST_FAILS(with("", "[ pairs ]\n1 2 2\n"), MDS_E_INPUT, "needs: fudgeQQ qi qj V W");
+    TEST_FAILS(with("", "[ pairs ]\n1 2 2 0.9\n"), MDS_E_INPUT, "1 parameters where a 1-4 pair of type 2 has 5");
     TEST_FAILS(with("", "[ pairs ]\n1 2 3\n"), MDS_E_INPUT, "[ pairs ] has no function type 3");
     TEST_FAILS(with("", "[ pairs_nb ]\n1 2 1 0 0 0 0\n"), MDS_E_INPUT, "[ pairs_nb ]: mdsim does not compute");
     TEST_INT(sys.term[MDS_TERM_PAIR14].n, 0);
@@ -276,9 +276,17 @@ static void exclusions(void)
 #define WATER                                                                                                \
     DEFAULTS TYPES "[ moleculetype ]\nSOL 2\n[ atoms ]\n1 O 1 SOL OW 1\n2 H 1 SOL HW1 1\n3 H 1 SOL HW2 1\n"
 
+#define END_OF_WATER "[ system ]\nx\n[ molecules ]\nSOL 1\n"
+
 static void settles_and_constraints(void)
 {
-    TEST_OK(top_from(WATER "[ settles ]\n1 1 0.1 0.16\n[ system ]\nx\n[ molecules ]\nSOL 2\n", &sys));
+    int warnings = mds_log_n_warnings();
+
+    TEST_OK(top_from(WATER "[ settles ]\n1 1 0.1 0.16\n" END_OF_WATER, &sys));
+    TEST_OK(mds_system_freeze(&sys));
+    TEST_INT(sys.excl_start[3], 0); // no exclusions from settles, as GROMACS; but a warning
+    TEST_INT(mds_log_n_warnings(), warnings + 1);
+    TEST_OK(top_from(WATER "[ settles ]\n1 1 0.1 0.16\n[ exclusions ]\n1 2 3\n2 3\n[ system ]\nx\n[ molecules ]\nSOL 2\n", &sys));
     TEST_INT(sys.constraint.n, 6);
     TEST_NEAR(sys.constraint.length[2], 0.16, 0);
     TEST_INT(sys.constraint.atom[2 * 5], 4);
@@ -286,6 +294,7 @@ static void settles_and_constraints(void)
     TEST_INT(sys.name.residue_number[1], 2); // waters are numbered through
     TEST_OK(mds_system_freeze(&sys));
     TEST_TRUE(excluded(0, 1) && excluded(1, 2) && excluded(3, 5) && !excluded(2, 3));
+    TEST_INT(mds_log_n_warnings(), warnings + 1);
     TEST_INT(sys.water.n, 2);
     TEST_FAILS(top_from(WATER "[ settles ]\n1 1 0.1 0.21\n" END, &sys), MDS_E_INPUT, "do not make a triangle");
     TEST_FAILS(top_from(WATER "[ settles ]\n2 1 0.1 0.16\n" END, &sys), MDS_E_INPUT, "two hydrogens after it do not exist");
