@@ -37,7 +37,7 @@ const mds_prm_section *mds_prm_find(const mds_prm_file *file, const char *name);
 int32_t mds_prm_line(const mds_prm_section *s, int64_t k);
 /// Number of fields of a numeric section.
 size_t mds_prm_count(const mds_prm_section *s);
-/// Exactly n values; out is allocated (owner: caller). A section that is missing is an error unless n is 0.
+/// Exactly n values; out is allocated (owner: caller; NULL after a failure). A missing section is an error unless n is 0.
 mds_status mds_prm_ints(const mds_prm_file *file, const char *name, size_t n, int32_t **out);
 mds_status mds_prm_reals(const mds_prm_file *file, const char *name, size_t n, double **out);
 /// Names, cut to 7 bytes, blanks around them removed: out [n][8].

@@ -402,13 +402,23 @@ size_t mds_prm_count(const mds_prm_section *s)
     return n;
 }
 
+/// A failure leaves the caller nothing to free: `out` is the T ** that was allocated.
+static mds_status keep(mds_status status, void *out)
+{
+    if (status != MDS_OK) {
+        mds_free(*(void **)out);
+        *(void **)out = NULL;
+    }
+    return status;
+}
+
 mds_status mds_prm_ints(const mds_prm_file *f, const char *name, size_t n, int32_t **out)
 {
     const mds_prm_section *s;
 
     MDS_TRY(want_section(f, name, "i", n, &s));
     MDS_TRY(mds_alloc(out, n, sizeof **out));
-    return s ? read_numbers(f, s, n, *out, NULL) : MDS_OK;
+    return s ? keep(read_numbers(f, s, n, *out, NULL), out) : MDS_OK;
 }
 
 mds_status mds_prm_reals(const mds_prm_file *f, const char *name, size_t n, double **out)
@@ -417,7 +427,7 @@ mds_status mds_prm_reals(const mds_prm_file *f, const char *name, size_t n, doub
 
     MDS_TRY(want_section(f, name, "ei", n, &s));
     MDS_TRY(mds_alloc(out, n, sizeof **out));
-    return s ? read_numbers(f, s, n, NULL, *out) : MDS_OK;
+    return s ? keep(read_numbers(f, s, n, NULL, *out), out) : MDS_OK;
 }
 
 static void copy_field(const char *text, size_t n, char out[8])
@@ -455,7 +465,8 @@ mds_status mds_prm_names(const mds_prm_file *f, const char *name, size_t n, char
         }
         at = next;
     }
-    MDS_CHECK(have == n, MDS_E_INPUT, "%s:%d: section %s holds %zu names, POINTERS announce %zu", f->path, s->line, name, have,
-              n);
-    return MDS_OK;
+    if (have == n) return MDS_OK;
+    return keep(mds_fail(MDS_E_INPUT, __FILE__, __LINE__, "%s:%d: section %s holds %zu names, POINTERS announce %zu", f->path,
+                         s->line, name, have, n),
+                out);
 }

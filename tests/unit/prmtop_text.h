@@ -3,12 +3,14 @@
 #ifndef MDS_TEST_PRMTOP_TEXT_H
 #define MDS_TEST_PRMTOP_TEXT_H
 
+#include "base/rng.h"
+#include "read/read.h"
 #include "test.h"
 
 #include <unistd.h>
 
 typedef struct {
-    char     name[84], format[40];
+    char     name[84], format[100];
     mds_text data;
 } prm_section;
 
@@ -139,6 +141,49 @@ static inline void prm_pointers(prm_text *t, prm_counts c)
                            c.dihedral_types, c.types, c.hbond, 0, 0, 0, 0, 0, 0, 0, c.box, 0, 0, c.extra};
 
     prm_ints(t, "POINTERS", 31, value);
+}
+
+/// Bytes changed, lines lost, the end cut off: whatever comes, a verdict with a message and no crash (sanitizers watch).
+static inline void prm_broken_files_never_crash(const prm_text *t, uint64_t seed)
+{
+    const char            *path = prm_path("broken.prmtop");
+    const mds_read_request request = {.topology = path};
+    mds_text               whole = prm_whole(t);
+    int                    round, good = 0;
+
+    for (round = 0; round < 1500; round++) {
+        static const char nasty[] = "0123456789-+.Ee* \n%()a\0\x80";
+        mds_text          copy = {0};
+        mds_system        system = {0};
+        mds_read_report   report = {0};
+        mds_box           box;
+        mds_status        status;
+        double            u[4];
+        int               k;
+
+        mds_text_add_bytes(&copy, whole.s, whole.n);
+        mds_uniform4(seed, MDS_RNG_MAKE, (uint64_t)round, 0, u);
+        for (k = 0; k <= (int)(4 * u[0]); k++) {
+            double w[4];
+
+            mds_uniform4(seed, MDS_RNG_MAKE, (uint64_t)round, (uint32_t)k + 1, w);
+            copy.s[(size_t)(w[0] * (double)copy.n)] = nasty[(size_t)(w[1] * (sizeof nasty - 1))];
+        }
+        if (u[1] < 0.1) copy.n = (size_t)(u[2] * (double)copy.n);
+        if (mds_file_write(path, copy.s, copy.n) != MDS_OK) exit(1);
+        mds_text_free(&copy);
+        mds_error_clear();
+        status = mds_read_prmtop(&request, &system, &box, &report);
+        if (status == MDS_OK) {
+            good++;
+            status = mds_system_freeze(&system);
+        }
+        if (status != MDS_OK && !mds_error_text()[0]) TEST_TRUE(!"a failure without a message");
+        mds_system_free(&system);
+        mds_read_report_free(&report);
+    }
+    mds_text_free(&whole);
+    TEST_TRUE(good > 0 && good < 1500); // some damage is harmless (a digit of a mass), most is not
 }
 
 #define INTS(t, name, ...)                                                                                   \

@@ -206,6 +206,12 @@ int main(void)
     five_point_water_has_tetrahedral_lone_pairs(&t);
     point_beyond_an_end_atom_inherits_exclusions_and_pairs(&t);
     points_without_a_rule_are_refused_by_name(&t);
+    water(&t, 1, true);
+    prm_broken_files_never_crash(&t, 3);
+    water(&t, 2, false);
+    prm_broken_files_never_crash(&t, 4);
+    chain(&t);
+    prm_broken_files_never_crash(&t, 5);
     prm_free(&t);
     return test_end();
 }

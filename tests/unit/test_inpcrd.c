@@ -12,7 +12,7 @@ static void make_system(mds_system *s, int n)
 
     memset(s, 0, sizeof *s);
     for (int i = 0; i < n; i++) {
-        char name[8];
+        char name[16];
 
         snprintf(name, sizeof name, "A%d", i + 1);
         if (i % 3 == 0) (void)mds_system_add_residue(s, "ALA", i / 3 + 1, &residue);

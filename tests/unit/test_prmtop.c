@@ -3,7 +3,6 @@
 #include "read/read.h"
 #include "unit/prmtop_text.h"
 
-#include "base/rng.h"
 #include "base/units.h"
 
 /// Read a file; the system must be freed.
@@ -499,46 +498,6 @@ static void box_is_taken_only_where_it_is_sure(prm_text *t)
     free_result(&r);
 }
 
-// ---------------------------------------------------------------------------------- broken at random
-
-/// Bytes changed, lines lost, the end cut off: whatever comes, a verdict and no crash (sanitizers watch).
-static void broken_files_never_crash(prm_text *t, uint64_t seed)
-{
-    const char *path = prm_path("broken.prmtop");
-    mds_text    whole;
-    int         round, good = 0;
-
-    whole = prm_whole(t);
-    for (round = 0; round < 1500; round++) {
-        static const char nasty[] = "0123456789-+.Ee* \n%()a\0\x80";
-        mds_text          copy = {0};
-        read_result       r;
-        double            u[4];
-        int               k;
-
-        mds_text_add_bytes(&copy, whole.s, whole.n);
-        mds_uniform4(seed, MDS_RNG_MAKE, (uint64_t)round, 0, u);
-        for (k = 0; k <= (int)(4 * u[0]); k++) {
-            double w[4];
-
-            mds_uniform4(seed, MDS_RNG_MAKE, (uint64_t)round, (uint32_t)k + 1, w);
-            copy.s[(size_t)(w[0] * (double)copy.n)] = nasty[(size_t)(w[1] * (sizeof nasty - 1))];
-        }
-        if (u[1] < 0.1) copy.n = (size_t)(u[2] * (double)copy.n);
-        if (mds_file_write(path, copy.s, copy.n) != MDS_OK) exit(1);
-        mds_text_free(&copy);
-        r.status = read_path(path, &r.system, &r.box, &r.report);
-        if (r.status == MDS_OK) {
-            good++;
-            r.status = mds_system_freeze(&r.system);
-        }
-        if (r.status != MDS_OK && !mds_error_text()[0]) TEST_TRUE(!"a failure without a message");
-        free_result(&r);
-    }
-    mds_text_free(&whole);
-    TEST_TRUE(good > 0 && good < 1500); // some damage is harmless (a digit of a mass), most is not
-}
-
 int main(void)
 {
     prm_text t = {.n = 0};
@@ -557,9 +516,9 @@ int main(void)
     twelve_six_four_goes_into_its_own_matrix(&t);
     box_is_taken_only_where_it_is_sure(&t);
     peroxide(&t);
-    broken_files_never_crash(&t, 1);
+    prm_broken_files_never_crash(&t, 1);
     benzene(&t, true);
-    broken_files_never_crash(&t, 2);
+    prm_broken_files_never_crash(&t, 2);
     prm_free(&t);
     return test_end();
 }
