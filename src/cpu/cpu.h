@@ -113,7 +113,7 @@ mds_status mds_cpu_move_remap(mds_device *device);
 typedef struct {
     int64_t n_slots;                  // particles with padding
     int64_t outer_pairs, inner_pairs; // slots of the outer list, and of the inner one at the last prune
-    int64_t inside;                   // of the inner list's slots: two atoms within the larger cut-off
+    int64_t inside;                   // interacting pairs of the inner list within the larger cut-off
     int64_t n_entries, n_parts, n_tiles;
     int64_t n_searches, n_prunes;     // since open
 } cpu_list_statistics;

@@ -72,11 +72,12 @@ typedef struct {
     double energy_lj, energy_q, virial[3][3]; // out, kJ/mol; energy kernels only
 } cpu_pair_args;
 
-/// Kernel flavours: LJ rule times what is done. FORCE_8 and FORCE_12: one cut-off, no modifier of forces, polynomial
-/// of at most that degree. The others: two cut-offs, any degree.
+/// Kernel flavours: LJ rule times what is done. FORCE_7, _9, _12: one cut-off, no modifier of forces, polynomial of at most
+/// that degree (7: the prolate split at its default). The others: two cut-offs, any degree.
 enum { CPU_LJ_GEOMETRIC, CPU_LJ_LORENTZ, CPU_LJ_MATRIX, CPU_N_LJ };
 enum {
-    CPU_FORCE_8,
+    CPU_FORCE_7,
+    CPU_FORCE_9,
     CPU_FORCE_12,
     CPU_FORCE,
     CPU_FORCE_SWITCHED,       // potential switch

@@ -344,7 +344,8 @@ ALWAYS void run(cpu_pair_args *a, const flavour f)
         run(args, (flavour){__VA_ARGS__});                                                                   \
     }
 #define KERNELS(rule, LJ)                                                                                    \
-    KERNEL(rule##_force_8, .lj = LJ, .degree = 8)                                                            \
+    KERNEL(rule##_force_7, .lj = LJ, .degree = 7)                                                            \
+    KERNEL(rule##_force_9, .lj = LJ, .degree = 9)                                                            \
     KERNEL(rule##_force_12, .lj = LJ, .degree = 12)                                                          \
     KERNEL(rule##_force, .lj = LJ, .degree = -1, .two_cuts = true)                                           \
     KERNEL(rule##_force_s, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = POTENTIAL_SWITCH)           \
@@ -353,8 +354,8 @@ ALWAYS void run(cpu_pair_args *a, const flavour f)
     KERNEL(rule##_energy_s, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = POTENTIAL_SWITCH, .energy = true) \
     KERNEL(rule##_energy_f, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = FORCE_SWITCH, .energy = true)
 #define ROW(rule)                                                                                            \
-    {rule##_force_8, rule##_force_12, rule##_force,    rule##_force_s,                                       \
-     rule##_force_f, rule##_energy,   rule##_energy_s, rule##_energy_f}
+    {rule##_force_7, rule##_force_9, rule##_force_12, rule##_force,   rule##_force_s,                        \
+     rule##_force_f, rule##_energy,  rule##_energy_s, rule##_energy_f}
 
 KERNELS(geometric, CPU_LJ_GEOMETRIC)
 KERNELS(lorentz, CPU_LJ_LORENTZ)

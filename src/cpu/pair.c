@@ -125,7 +125,9 @@ mds_status mds_cpu_pair_set(mds_device *d)
     list->kernel_energy = CPU_ENERGY + modifier;
     list->kernel_force = CPU_FORCE + modifier;
     if (modifier == 0 && cut_lj == cut_q && list->form.degree_force <= 12)
-        list->kernel_force = list->form.degree_force <= 8 ? CPU_FORCE_8 : CPU_FORCE_12;
+        list->kernel_force = list->form.degree_force <= 7   ? CPU_FORCE_7
+                             : list->form.degree_force <= 9 ? CPU_FORCE_9
+                                                            : CPU_FORCE_12;
     list->cut_max = fmax(cut_lj, cut_q);
     list->radius_outer = fmin(fmax(p->list_radius, list->cut_max), CPU_EVERYWHERE);
     list->radius_inner = p->prune_radius > 0 ? fmin(fmax(p->prune_radius, list->cut_max), list->radius_outer)
@@ -209,32 +211,45 @@ mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
 
 // ---------------------------------------------------------------------------------------------- statistics
 
-/// Pairs of real atoms within the cut-off in a part, by the positions that the kernel sees.
+/// Interacting pairs of a tile that are within the cut-off, by the positions that the kernel sees. Bit 4 i + j of `bits`.
+static int64_t count_tile(const mds_device *d, const cpu_part *part, int half, int32_t j, uint32_t bits)
+{
+    const float *a = d->xq + CPU_LINE * (2 * (size_t)part->super + (size_t)half), *b = d->xq + CPU_LINE * (size_t)j;
+    int64_t      inside = 0;
+    int          i, l, k;
+
+    for (i = 0; i < CPU_CLUSTER; i++)
+        for (l = 0; l < CPU_CLUSTER; l++) {
+            const bool real = d->atom_of[CPU_SUPER * part->super + CPU_CLUSTER * half + i] >= 0 &&
+                              d->atom_of[CPU_CLUSTER * j + l] >= 0;
+            double r2 = 0;
+
+            for (k = 0; k < 3; k++) {
+                const double u = (double)a[4 * k + i] + part->t[k] - (double)b[4 * k + l];
+
+                r2 += u * u;
+            }
+            inside += real && (bits >> (4 * i + l) & 1) && r2 < (double)d->list->form.cut2;
+        }
+    return inside;
+}
+
 static int64_t count_inside(const mds_device *d, const cpu_inner *inner, const cpu_part *part)
 {
-    const double   cut2 = (double)d->list->form.cut2;
-    const int32_t *j = inner->j + part->first;
-    int64_t        inside = 0;
-    int32_t        segment, k, i, l, m;
+    const int32_t  *j = inner->j + part->first;
+    const uint32_t *mask = inner->mask + part->first_mask;
+    int64_t         inside = 0;
+    int             segment;
+    int32_t         k;
 
     for (segment = 0; segment < CPU_N_SEGMENTS; segment++)
-        for (k = 0; k < part->n[segment]; k++, j++)
-            for (i = segment < CPU_B_MASKED ? 0 : CPU_CLUSTER; i < (segment < CPU_A_MASKED || segment >= CPU_B_MASKED
-                                                                        ? CPU_SUPER
-                                                                        : CPU_CLUSTER);
-                 i++)
-                for (l = 0; l < CPU_CLUSTER; l++) {
-                    const int32_t a = CPU_SUPER * part->super + i, b = CPU_CLUSTER * *j + l;
-                    double        r2 = 0;
+        for (k = 0; k < part->n[segment]; k++, j++) {
+            const uint32_t bits = segment % 2 ? 0xffffffffu : *mask++;
 
-                    for (m = 0; m < 3; m++) {
-                        const double u = (double)d->xq[CPU_LINE * (a / 4) + 4 * m + a % 4] + part->t[m] -
-                                         (double)d->xq[CPU_LINE * (b / 4) + 4 * m + b % 4];
-
-                        r2 += u * u;
-                    }
-                    inside += d->atom_of[a] >= 0 && d->atom_of[b] >= 0 && r2 < cut2;
-                }
+            if (segment <= CPU_A) inside += count_tile(d, part, 0, *j, bits);
+            if (segment <= CPU_BOTH) inside += count_tile(d, part, 1, *j, bits >> 16);
+            if (segment >= CPU_B_MASKED) inside += count_tile(d, part, 1, *j, bits);
+        }
     return inside;
 }
 

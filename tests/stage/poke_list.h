@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A look into the cpu backend's order and list, and positions moved without a search.
+#ifndef MDS_POKE_LIST_H
+#define MDS_POKE_LIST_H
+
+#include "backend/backend.h"
+
+/// New positions, atom order, nm; the list stays as it is.
+void poke_positions(mds_device *device, const double (*x)[3]);
+void poke_box(mds_device *device, const mds_box *box);
+/// Interacting pairs in the inner list within the cut-off.
+int64_t peek_inside(const mds_device *device);
+int64_t peek_prunes(const mds_device *device);
+/// Atom of every slot (-1: padding). Returns the number of slots.
+int32_t peek_order(const mds_device *device, const int32_t **atom_of);
+
+#endif
