@@ -9,24 +9,13 @@ agree to 1e-8 of the largest force of the molecule and the potential to 1e-7 of 
 interpolates 1-4 pairs in a table (500 points/nm in double: some 1e-7), so molecules with pairs are held to 2e-6.
 The cpu backend works with float pair forces: 2e-5 of the largest force.
 """
-import json
-import os
 import random
-import shutil
-import struct
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: python3-numpy is not installed")
-    sys.exit(77)
+from gmx_double import gromacs, mdsim, np
 
 BACKENDS = [(name, {"ref": 1e-8, "cpu": 2e-5}[name]) for name in sys.argv[1:] or ("ref", "cpu")]
-GMX = shutil.which("gmx_d")
-MDSIM = os.environ.get("MDSIM", "mdsim")
 SPACING, WIDTH, CUTOFF = 6.0, 5.0, 2.0  # nm: molecules are smaller than 1 nm
 
 ATOMTYPES_SIGMA = """
@@ -182,84 +171,13 @@ def write_system(folder, head, cases, seed):
     return ranges
 
 
-def run(command, folder, **more):
-    env = dict(os.environ, GMX_MAXBACKUP="-1")
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, **more)
-    if done.returncode:
-        print(" ".join(command), "failed:\n", done.stdout[-2000:], done.stderr[-3000:])
-        sys.exit(1)
-    return done.stdout
-
-
-def read_trr_forces(path):
-    """Forces of the first frame of a double-precision .trr (XDR; layout: GROMACS file format trr)."""
-    with open(path, "rb") as f:
-        data = f.read()
-    at = 4 + 4 + 4 + ((struct.unpack(">i", data[8:12])[0] + 3) // 4) * 4  # magic, length, string
-    sizes = struct.unpack(">10i", data[at:at + 40])  # ir e box vir pres top sym x v f
-    n = struct.unpack(">i", data[at + 40:at + 44])[0]
-    at += 40 + 4 + 4 + 4 + 16  # sizes, natoms, step, nre, t, lambda in double
-    assert sizes[9] == 24 * n, "the trajectory is not double or has no forces"
-    at += sum(sizes[:9])
-    return np.frombuffer(data[at:at + 24 * n], dtype=">f8").reshape(n, 3).astype(float)
-
-
-MDP = """integrator = md
-nsteps = 0
-nstlist = 1
-nstfout = 1
-nstenergy = 1
-nstcalcenergy = 1
-cutoff-scheme = Verlet
-verlet-buffer-tolerance = -1
-rlist = {cut}
-rcoulomb = {cut}
-rvdw = {cut}
-coulombtype = Cut-off
-coulomb-modifier = None
-vdwtype = Cut-off
-vdw-modifier = None
-DispCorr = no
-constraints = none
-continuation = {continuation}
-gen-vel = no
-comm-mode = None
-{extra}
-"""
-
-
-def gromacs(folder, continuation, defines):
-    with open(f"{folder}/run.mdp", "w") as f:
-        f.write(MDP.format(cut=CUTOFF, continuation=continuation, extra="define = " + " ".join("-D" + d for d in defines)))
-    run([GMX, "grompp", "-f", "run.mdp", "-c", "conf.gro", "-r", "ref.gro", "-p", "topol.top", "-o", "run.tpr",
-         "-maxwarn", "50"], folder)
-    run([GMX, "mdrun", "-s", "run.tpr", "-deffnm", "run", "-ntmpi", "1", "-ntomp", "1", "-pin", "off", "-reprod"], folder)
-    run([GMX, "energy", "-f", "run.edr", "-o", "run.xvg", "-dp"], folder, input="Potential\n\n")
-    with open(f"{folder}/run.xvg") as f:
-        potential = float([line for line in f if line[0] not in "#@"][0].split()[1])
-    return potential, read_trr_forces(f"{folder}/run.trr")
-
-
-def mdsim(folder, backend, defines):
-    with open(f"{folder}/run.conf", "w") as f:
-        f.write(f'''system = {{ topology = "topol.top"; coordinates = "conf.gro"; restraint_reference = "ref.gro";
-                     defines = [{", ".join(f'"{d}"' for d in defines)}]; }};
-nonbonded = {{ cutoff = {CUTOFF}; lj_modifier = "none"; tail_correction = false; coulomb = "cutoff"; coulomb_modifier = "none"; }};
-constraints = {{ kind = "none"; }};
-backend = {{ kind = "{backend}"; }};
-''')
-    run([MDSIM, "energy", "run.conf", "--json", "run.json", "--forces", "run.npy"], folder)
-    with open(f"{folder}/run.json") as f:
-        return json.load(f)["energies"], np.load(f"{folder}/run.npy")
-
-
 def compare(title, head, cases, seed, continuation="no", defines=()):
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         ranges = write_system(folder, head, cases, seed)
-        want, want_f = gromacs(folder, continuation, defines)
+        want, want_f = gromacs(folder, CUTOFF, continuation, defines)
         for backend, tolerance in BACKENDS:
-            got, f = mdsim(folder, backend, defines)
+            got, f = mdsim(folder, CUTOFF, backend, defines)
             parts = sum(abs(v) for k, v in got.items() if k not in ("potential", "coulomb")) + 1
             off = abs(got["potential"] - want) / parts
             print(f"{title}, {backend}: potential {got['potential']:.9g}, GROMACS {want:.9g}, off by {off:.1e} of the parts")
@@ -274,9 +192,6 @@ def compare(title, head, cases, seed, continuation="no", defines=()):
 
 
 def main():
-    if not GMX:
-        print("skipped: gmx_d (package gromacs) is not installed")
-        return 77
     nbfix = "[ nonbond_params ]\nCA OA 1 0.31 1.4\n"
     bad = compare("rule 2", "[ defaults ]\n1 2 yes 0.5 0.8333\n" + ATOMTYPES_SIGMA + nbfix +
                   "[ pairtypes ]\nCA CA 1 0.3 0.2\n" + BONDED, CASES_RULE2, 1)
