@@ -201,6 +201,19 @@ static mds_status make_cell(const recipe *r, const plan *p, uint64_t seed, mds_m
     return mds_make_cell_relax(cell, r->temperature, N_SWEEPS, seed, &energy);
 }
 
+/// Take the centre-of-mass velocity out: a box that drifts as a whole would lose that energy at the first removal.
+static void stop_drift(const mds_system *system, mds_state *state)
+{
+    double momentum[3] = {0, 0, 0}, mass = 0;
+
+    for (int32_t i = 0; i < system->n_atoms; i++) {
+        for (int k = 0; k < 3; k++) momentum[k] += system->mass[i] * state->v[i][k];
+        mass += system->mass[i];
+    }
+    for (int32_t i = 0; i < system->n_atoms; i++)
+        for (int k = 0; k < 3; k++) state->v[i][k] -= momentum[k] / mass;
+}
+
 mds_status mds_make(const char *name, int32_t n_atoms, uint64_t seed, mds_system *system, mds_state *state)
 {
     const recipe *r = NULL;
@@ -227,6 +240,7 @@ mds_status mds_make(const char *name, int32_t n_atoms, uint64_t seed, mds_system
     for (k = 0; k < 3; k++) state->box.a[k][k] = cell.edge * p.copies;
     state->seed = seed;
     mds_state_draw_velocities(system, r->temperature, seed, state);
+    stop_drift(system, state);
     state->has_velocities = true;
 fail:
     mds_free(cell.species);

@@ -56,6 +56,14 @@ static double temperature(const made *m)
     return twice / (3.0 * m->system.n_atoms * MDS_BOLTZMANN);
 }
 
+static double momentum(const made *m, int k)
+{
+    double sum = 0;
+
+    for (int32_t i = 0; i < m->system.n_atoms; i++) sum += m->system.mass[i] * m->state.v[i][k];
+    return sum;
+}
+
 static bool same_molecule(const made *m, int32_t i, int32_t j)
 {
     return m->system.name.residue_of[i] == m->system.name.residue_of[j];
@@ -111,6 +119,8 @@ static void water_has_the_models_geometry_and_density(const char *name, double o
     TEST_TRUE(around > 1.5 && around < 2.1); // hydrogen bonds an oxygen takes: 1.7 to 1.9 (a lattice at random: 0.9)
     // 9000 Gaussians: standard deviation 300 sqrt(2/9000) = 4.5 K; 4 sigma
     TEST_NEAR(temperature(&m), 300, 18);
+    // rounding of 3000 terms of about 10 Da nm/ps; drawn and left alone it would be some 200
+    for (int k = 0; k < 3; k++) TEST_NEAR(momentum(&m, k), 0, 1e-9);
     drop(&m);
 }
 
@@ -130,9 +140,9 @@ static void argon_is_rahmans_liquid(void)
 
 static void salt_has_its_concentration_and_is_neutral(void)
 {
-    const int32_t sizes[] = {3000, 24000, 96000};
+    const int32_t sizes[] = {3000, 24000};
 
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         made    m = make("salt", sizes[k], 1);
         int32_t sodium = 0, chlorine = 0;
         double  molar;
@@ -161,9 +171,9 @@ static void salt_has_its_concentration_and_is_neutral(void)
 
 static void any_size_gives_the_nearest_whole_molecules(void)
 {
-    const int32_t sizes[] = {3, 30, 647, 1537, 1540, 12345};
+    const int32_t sizes[] = {3, 30, 1540, 12345};
 
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < 4; k++) {
         made m = make("water", sizes[k], 1);
 
         TEST_INT(m.system.n_atoms, 3 * ((sizes[k] + 1) / 3));
@@ -184,7 +194,7 @@ static void a_copied_box_has_no_overlap_where_copies_meet(void)
 
 static void the_seed_decides_everything(void)
 {
-    made   a = make("salt", 3000, 7), b = make("salt", 3000, 7), c = make("salt", 3000, 8);
+    made   a = make("salt", 400, 7), b = make("salt", 400, 7), c = make("salt", 400, 8);
     size_t bytes = (size_t)a.state.n_atoms * sizeof *a.state.x;
 
     TEST_TRUE(!memcmp(a.state.x, b.state.x, bytes));
