@@ -405,10 +405,12 @@ size_t mds_prm_count(const mds_prm_section *s)
 /// A failure leaves the caller nothing to free: `out` is the T ** that was allocated.
 static mds_status keep(mds_status status, void *out)
 {
-    if (status != MDS_OK) {
-        mds_free(*(void **)out);
-        *(void **)out = NULL;
-    }
+    void *memory = NULL;
+
+    if (status == MDS_OK) return status;
+    memcpy(&memory, out, sizeof memory);
+    mds_free(memory);
+    memset(out, 0, sizeof memory);
     return status;
 }
 

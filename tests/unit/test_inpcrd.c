@@ -28,7 +28,7 @@ static mds_status read_string(const char *text, int n_atoms, int extra, mds_stat
 
     make_system(&s, n_atoms);
     (void)mds_state_init(state, n_atoms);
-    if (mds_file_write(path, text, strlen(text)) != MDS_OK) exit(1);
+    prm_put(path, text, strlen(text));
     status = mds_read_inpcrd(path, &s, extra, state);
     mds_system_free(&s);
     return status;

@@ -126,10 +126,10 @@ static void wrong_files_are_refused(void)
     TEST_FAILS(read_restart(write_restart((nc_plan){.bad = 1e8}), &s), MDS_E_INPUT, "position y of WAT 7 H (atom 2) is 1e+07");
     TEST_FAILS(read_restart("/nowhere/x.ncrst", &s), MDS_E_MISSING, "x.ncrst");
     path = prm_path("text.ncrst");
-    if (mds_file_write(path, "CDF\001 but not more", 17) != MDS_OK) exit(1);
+    prm_put(path, "CDF\001 but not more", 17);
     TEST_TRUE(mds_is_netcdf(path));
     TEST_FAILS(read_restart(path, &s), MDS_E_INPUT, "not a readable netCDF file");
-    if (mds_file_write(path, "default_name\n", 13) != MDS_OK) exit(1);
+    prm_put(path, "default_name\n", 13);
     TEST_TRUE(!mds_is_netcdf(path));
     TEST_TRUE(!mds_is_netcdf("/nowhere/x.ncrst"));
     mds_state_free(&s);
@@ -150,10 +150,10 @@ static void cut_files_are_refused(void)
         for (cut = 0; cut < n; cut += m == 3 ? 997 : 5) {
             const char *path = prm_path("cut.ncrst");
 
-            if (mds_file_write(path, bytes, cut) != MDS_OK) exit(1);
+            prm_put(path, bytes, cut);
             if (read_restart(path, &s) == MDS_OK) TEST_NEAR(s.x[2][2] + s.v[2][2], -90 + 0.6 * 20.455, 1e-12);
         }
-        if (mds_file_write(prm_path("cut.ncrst"), bytes, n - 1) != MDS_OK) exit(1);
+        prm_put(prm_path("cut.ncrst"), bytes, n - 1);
         if (m < 3) TEST_FAILS(read_restart(prm_path("cut.ncrst"), &s), MDS_E_INPUT, "ends early");
         mds_free(bytes);
     }
@@ -174,7 +174,7 @@ static void broken_headers_never_crash(void)
         const char        before = bytes[at], *path = prm_path("cut.ncrst");
 
         bytes[at] = nasty[at % 4];
-        if (mds_file_write(path, bytes, n) != MDS_OK) exit(1);
+        prm_put(path, bytes, n);
         refused += read_restart(path, &s) != MDS_OK;
         bytes[at] = before;
     }
