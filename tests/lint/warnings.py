@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No source file of the program gives a warning: each is parsed again with its own flags and -Werror.
+"""No source file of the program and its tests gives a warning: each is parsed again with its own flags and -Werror.
 
 usage: warnings.py    (MDS_BUILD holds compile_commands.json)
 The `dev` preset builds with -Werror and so sees what only the optimiser notices as well."""
@@ -26,7 +26,7 @@ def parse(entry):
 
 def main():
     with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
-        entries = [e for e in json.load(file) if "/src/" in e["file"]]
+        entries = [e for e in json.load(file) if "/src/" in e["file"] or "/tests/" in e["file"]]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         complaints = [c for c in pool.map(parse, entries) if c]
     print("\n".join(complaints))

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every reference system, at one point, against energies, forces and virials of an independent program.
 
 usage: test_references.py ref|cpu [name ...]

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a conf: every key, every way to write it wrong, includes, --set, rules between keys, and noise as
-// input.
+// Reading a conf: every key, every way to write it wrong, includes, --set, rules between keys.
 #include "io/io.h"
 #include "test.h"
 
@@ -515,85 +514,6 @@ static void test_what_is_not_there_is_refused_by_name(void)
     mds_config_free(&c);
 }
 
-// --------------------------------------------------------------------------------------------------- noise
-
-static uint32_t noise_state = 12345;
-
-static uint32_t noise(uint32_t below)
-{
-    noise_state = noise_state * 1664525u + 1013904223u;
-    return (noise_state >> 8) % below;
-}
-
-/// Truncated and scrambled input ends in a value or a message, never in a crash (the asan preset runs this
-/// too).
-static void test_noise_is_refused_or_read(void)
-{
-    static const char seed[] =
-        SYSTEM "run = { dt = 0.002; steps = 10000L; seed = 1; # c\n remove_com = \"none\"; };\n"
-               "pme = { grid = [52, 52, 52]; /* x */ beta = 3.12; };\nnonbonded : { cutoff = 1; "
-               "tail_correction = true };\n"
-               "@include \"part.conf\"\noutput = { name = \"a\\\"b\"; };\n";
-    static const char *const bits[] = {
-        "{", "}", "[", "]",  "(",  ")", "\"", "/*", "*/",   "@include",   "\\",          "=", ";",
-        ",", "#", "-", "1e", "0x", "L", "\n", "\r", "\xff", "((((((((((", "99999999999", ".", "//"};
-    const size_t n = sizeof seed - 1;
-    char         text[2048];
-    int          k, n_good = 0, n_bad = 0;
-
-    write_text("part.conf", "run2 = 1;");
-    mds_log_set_level(MDS_LOG_ERROR);
-    for (k = 0; k < 2500; k++) {
-        mds_config c;
-        size_t     length = k < (int)n ? (size_t)k : n, i, changes = k < (int)n ? 0 : 1 + noise(4);
-        mds_status status;
-
-        memcpy(text, seed, n);
-        for (i = 0; i < changes; i++) {
-            const char  *bit = bits[noise(sizeof bits / sizeof *bits)];
-            const size_t m = strlen(bit), at = noise((uint32_t)length);
-
-            if (noise(3) == 0 && length > 40) {
-                memmove(text + at, text + at + (length - at) / 8, length - at - (length - at) / 8);
-                length -= (length - at) / 8;
-            } else if (noise(2)) {
-                text[at] = (char)(1 + noise(255));
-            } else {
-                memmove(text + at + m, text + at, length - at);
-                memcpy(text + at, bit, m);
-                length += m;
-            }
-        }
-        text[length] = '\0';
-        write_bytes("noise.conf", text, length);
-        status = mds_config_read(path_of("noise.conf"), NULL, 0, &c);
-        if (status == MDS_OK) {
-            n_good++;
-            mds_config_free(&c);
-        } else {
-            n_bad++;
-            if (status != MDS_E_INPUT && status != MDS_E_MISSING && status != MDS_E_UNSUPPORTED) {
-                fprintf(stderr, "status %d, %s, for:\n%s\n", (int)status, mds_error_text(), text);
-                TEST_TRUE(!"an unexpected status");
-            }
-            if (!strstr(mds_error_text(), "conf:")) {
-                fprintf(stderr, "no place in: %s\n", mds_error_text());
-                TEST_TRUE(!"a message without its place");
-            }
-        }
-    }
-    TEST_TRUE(n_bad > 1200 && n_good >= 0);
-    memset(text, '(', sizeof text);
-    memcpy(text, "a = ", 4);
-    write_bytes("noise.conf", text, sizeof text);
-    {
-        mds_config c;
-
-        TEST_TRUE(mds_config_read(path_of("noise.conf"), NULL, 0, &c) == MDS_E_INPUT);
-    }
-    mds_log_set_level(MDS_LOG_NOTE);
-}
-
 int main(void)
 {
     char command[600];
@@ -611,7 +531,6 @@ int main(void)
     test_set_overrides_and_names_itself();
     test_rules_between_keys();
     test_what_is_not_there_is_refused_by_name();
-    test_noise_is_refused_or_read();
     snprintf(command, sizeof command, "rm -rf %s", dir);
     if (system(command)) fprintf(stderr, "cannot remove %s\n", dir);
     return test_end();
