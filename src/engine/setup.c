@@ -189,6 +189,7 @@ static mds_status read_or_make(mds_sim *s)
         return mds_key_fail(c, "system.atoms", MDS_E_INPUT, "generate needs the number of atoms, 1 to %d", INT32_MAX / 8);
     if (mds_make(c->system.generate, (int32_t)c->system.atoms, (uint64_t)c->run.seed, &s->system, &s->start) != MDS_OK)
         return mds_key_fail(c, "system.generate", MDS_E_INPUT, "%s", mds_error_text());
+    s->start.has_velocities = false; // drawn at run.temperature like those of a file without velocities
     return MDS_OK;
 }
 
