@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make every file of inputs/ anew: topologies, coordinates, AMBER files.
 
-    make.py [--engine gmx|mdsim] [argon] [water] [salt] [dipeptide] [peptide]      (default: all)
+    make.py [argon] [water] [salt] [dipeptide] [peptide]      (default: all)
 
-Starts are lattices and ideal internal coordinates from a fixed seed; an engine then minimises them and runs a
-short NVT and NPT at 1 bar (relax.py). Needs numpy and the engine. Topologies are the same bytes each time;
+Starts are lattices and ideal internal coordinates from a fixed seed; GROMACS then minimises them and runs a short
+NVT and NPT at 1 bar (relax.py). Needs numpy and gmx. Topologies are the same bytes each time;
 coordinates come out of an MD run and are the same on the same machine and build only.
 """
 import argparse
 import os
-import tempfile
 
 import numpy as np
 
@@ -55,19 +54,19 @@ def finish(folder, name, title, rows, x, v, box, molecules):
     return x
 
 
-def make_argon(engine):
+def make_argon():
     m, density, mass = 8, 1374.0, 39.948
     n = 4 * m ** 3
     edge = (n * mass * 1.66053906660 / density) ** (1 / 3)
     with open(os.path.join(INPUTS, "argon", "argon.top"), "w") as out:
         out.write(ARGON_TOP.format(n=n))
     rows = [(k + 1, "AR", "AR") for k in range(n)]
-    x, v, box = relax.relax(engine, "argon", rows, fcc(m, edge), [edge] * 3, os.path.join(INPUTS, "argon", "argon.top"),
+    x, v, box = relax.relax("argon", rows, fcc(m, edge), [edge] * 3, os.path.join(INPUTS, "argon", "argon.top"),
                             temperature=94.4, nvt_ps=20, npt_ps=0)
     finish("argon", "argon", "liquid argon, 94.4 K, 1374 kg/m3 (Rahman 1964)", rows, x, v, box, [(k, k + 1) for k in range(n)])
 
 
-def make_solution(engine, folder, title, molecule, solute, edge, n_waters, n_pairs, nvt_ps, npt_ps, head):
+def make_solution(folder, title, molecule, solute, edge, n_waters, n_pairs, nvt_ps, npt_ps, head):
     """A solute (or none) in water and ions. Returns x, box, topology counts."""
     waters, sodium, chloride = solvate(solute, edge, n_waters, n_pairs, seed=1)
     x = np.concatenate([solute.reshape(-1, 3), waters.reshape(-1, 3), sodium.reshape(-1, 3), chloride.reshape(-1, 3)])
@@ -85,27 +84,27 @@ def make_solution(engine, folder, title, molecule, solute, edge, n_waters, n_pai
         rows.append((rows[-1][0] + 1, name, name))
     top = os.path.join(INPUTS, folder, folder + ".top")
     write_top(top, title, molecule, counts, head)
-    x, v, box = relax.relax(engine, folder, rows, x, [edge] * 3, top, temperature=300, nvt_ps=nvt_ps, npt_ps=npt_ps,
+    x, v, box = relax.relax(folder, rows, x, [edge] * 3, top, temperature=300, nvt_ps=nvt_ps, npt_ps=npt_ps,
                             n_solute=len(solute))
     return finish(folder, folder, title, rows, x, v, box, molecules), box
 
 
-def make_water(engine):
-    make_solution(engine, "water", "TIP3P water", None, np.zeros((0, 3)), 3.13, 1000, 0, 20, 50,
+def make_water():
+    make_solution("water", "TIP3P water", None, np.zeros((0, 3)), 3.13, 1000, 0, 20, 50,
                   ["Rigid TIP3P water."])
 
 
-def make_salt(engine):
-    make_solution(engine, "salt", "0.15 mol/l sodium chloride", None, np.zeros((0, 3)), 3.58, 1462, 4, 20, 50,
+def make_salt():
+    make_solution("salt", "0.15 mol/l sodium chloride", None, np.zeros((0, 3)), 3.58, 1462, 4, 20, 50,
                   ["Sodium chloride, 0.15 mol/l, in rigid TIP3P water."])
 
 
-def make_dipeptide(engine):
+def make_dipeptide():
     m = Molecule("dipeptide", ["ACE", "ALA", "NME"])
     edge, n_waters = 2.85, 740
     x = peptide(m, -75, 145)
     x += edge / 2 - x.mean(0)
-    x, box = make_solution(engine, "dipeptide", "alanine dipeptide in water", m, x, edge, n_waters, 0, 20, 50,
+    x, box = make_solution("dipeptide", "alanine dipeptide in water", m, x, edge, n_waters, 0, 20, 50,
                            ["Alanine dipeptide, ACE-ALA-NME, in TIP3P water: AMBER ff99SB in GROMACS' form.",
                             "dipeptide.prmtop and dipeptide.inpcrd are the same system in AMBER's form."])
     box = np.round(box, 5)
@@ -114,27 +113,26 @@ def make_dipeptide(engine):
     write_inpcrd(os.path.join(folder, "dipeptide.inpcrd"), "alanine dipeptide in water", x, box)
 
 
-def make_peptide(engine):
+def make_peptide():
     m = Molecule("peptide", ["ACE"] + ["ALA", "ALA", "GLN", "ALA", "ALA"] * 3 + ["NH2"])
     edge, n_waters, n_pairs = 4.66, 3268, 9
     x = peptide(m, -60, -45)
     axes = np.linalg.svd(x - x.mean(0))[2]  # long axis along x
     axes[2] = np.cross(axes[0], axes[1])    # a rotation, never a mirror image
     x = (x - x.mean(0)) @ axes.T + edge / 2
-    make_solution(engine, "peptide", "Ace-(AAQAA)3-NH2 helix in 0.15 mol/l NaCl", m, x, edge, n_waters, n_pairs, 10, 40,
+    make_solution("peptide", "Ace-(AAQAA)3-NH2 helix in 0.15 mol/l NaCl", m, x, edge, n_waters, n_pairs, 10, 40,
                   ["Ace-(AAQAA)3-NH2, a helix of 15 residues, in TIP3P water and 0.15 mol/l NaCl: AMBER ff99SB."])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--engine", default="gmx", choices=("gmx", "mdsim"))
     parser.add_argument("systems", nargs="*")
     args = parser.parse_args()
     makers = {"argon": make_argon, "water": make_water, "salt": make_salt, "dipeptide": make_dipeptide,
               "peptide": make_peptide}
     for name in args.systems or makers:
         os.makedirs(os.path.join(INPUTS, name), exist_ok=True)
-        makers[name](args.engine)
+        makers[name]()
         print(name, "made")
 
 

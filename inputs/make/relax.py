@@ -39,9 +39,8 @@ BAROSTAT = "pcoupl = C-rescale\ntau-p = 1.0\nref-p = 1.0\ncompressibility = 4.5e
 POSRES = "define = -DPOSRES"
 
 
-def relax(engine, name, rows, x, box, top, temperature, nvt_ps, npt_ps, n_solute=0):
-    """x, v [n][3] and box [3] after the protocol. `engine` is "gmx" (GROMACS of the distribution)."""
-    assert engine == "gmx", engine
+def relax(name, rows, x, box, top, temperature, nvt_ps, npt_ps, n_solute=0):
+    """x, v [n][3] and box [3] after the protocol, run by GROMACS of the distribution (gmx)."""
     work = tempfile.mkdtemp(prefix="mdsim-make-")
     current = os.path.join(work, "start.gro")
     write_gro(current, name, rows, np.asarray(x), None, box, decimals=6)

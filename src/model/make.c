@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-// Sweeps: the energy of water is within 1 kJ/mol a molecule of its mean after 600, pressure noise is all that is left
+// Sweeps: water is 2 kJ/mol a molecule above its mean energy after 600; its noise is all that is left
 // after 1500 (docs: inputs/README.md, "Made boxes").
 enum { MAX_CELL = 512, N_SWEEPS = 1500 };
 
