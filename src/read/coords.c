@@ -93,15 +93,16 @@ bool mds_fixed_integer(const char *s, size_t n, int64_t *value)
     return true;
 }
 
-mds_status mds_check_position(const mds_line_reader *r, const mds_system *system, int32_t atom, const double x[3])
+mds_status mds_check_vector(const mds_line_reader *r, const mds_system *system, int32_t atom, const char *what,
+                            const double x[3])
 {
-    const double far = 1e6; // nm: beyond it a float has no digits left behind the point
+    const double far = 1e6; // nm, nm/ps: beyond it a float has no digits left behind the point
     char         label[96];
 
     if (fabs(x[0]) <= far && fabs(x[1]) <= far && fabs(x[2]) <= far) return MDS_OK;
     mds_system_atom_label(system, atom, label, sizeof label);
-    MDS_FAIL(MDS_E_INPUT, "%s:%d: the position of %s is (%g, %g, %g) nm: %s", r->path, r->line, label, x[0], x[1], x[2],
-             isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) ? "too far away to be right" : "not a number");
+    MDS_FAIL(MDS_E_INPUT, "%s:%d: the %s of %s is (%g, %g, %g): %s", r->path, r->line, what, label, x[0], x[1], x[2],
+             isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) ? "too large to be right" : "not a number");
 }
 
 /// A name without blanks, in capitals, leading digits moved to the end.

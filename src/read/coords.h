@@ -21,8 +21,9 @@ bool mds_fixed_number(const char *s, size_t n, double *value);
 /// The same for whole numbers.
 bool mds_fixed_integer(const char *s, size_t n, int64_t *value);
 
-/// Refuse coordinates (nm) that are no numbers or beyond 1e6 nm, by atom, residue and line.
-mds_status mds_check_position(const mds_line_reader *reader, const mds_system *system, int32_t atom, const double x[3]);
+/// Refuse a position (nm) or velocity (nm/ps) that is no number or beyond 1e6, by atom, residue and line.
+mds_status mds_check_vector(const mds_line_reader *reader, const mds_system *system, int32_t atom, const char *what,
+                            const double x[3]);
 
 /// Atom names in a coordinates file that differ from the topology: counted, the first one kept. Residue names are only
 /// shown: HOH, SOL and WAT are one molecule, HIS and HIE one residue.

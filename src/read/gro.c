@@ -59,12 +59,12 @@ static mds_status read_atoms(mds_line_reader *r, const mds_system *system, mds_s
         }
         MDS_TRY(three_numbers(r, FIRST_COLUMN, width, "coordinate", state->x[i], &has_x));
         MDS_CHECK(has_x, MDS_E_INPUT, "%s:%d: atom %d of %d has no coordinates", r->path, r->line, i + 1, state->n_atoms);
-        MDS_TRY(mds_check_position(r, system, i, state->x[i]));
+        MDS_TRY(mds_check_vector(r, system, i, "position", state->x[i]));
         MDS_TRY(three_numbers(r, FIRST_COLUMN + 3 * width, width, "velocity", state->v[i], &has_v));
         if (!i) state->has_velocities = has_v;
         MDS_CHECK(has_v == state->has_velocities, MDS_E_INPUT, "%s:%d: atom %d has %s velocity, unlike the atoms before it",
                   r->path, r->line, i + 1, has_v ? "a" : "no");
-        if (has_v) MDS_TRY(mds_check_position(r, system, i, state->v[i])); // the same bound will do
+        if (has_v) MDS_TRY(mds_check_vector(r, system, i, "velocity", state->v[i]));
         mds_name_compare(&check, system, i, r->s + 5, 5, r->s + 10, 5, r->line);
     }
     mds_name_report(&check, system, r->path);

@@ -53,7 +53,7 @@ static mds_status read_atom(mds_line_reader *r, const mds_system *system, int32_
                   from + 8);
         state->x[i][k] /= 10;
     }
-    return mds_check_position(r, system, i, state->x[i]);
+    return mds_check_vector(r, system, i, "position", state->x[i]);
 }
 
 static mds_status read_cell(mds_line_reader *r, mds_box *box)

@@ -28,12 +28,12 @@ static inline void work_end(void)
     if (system(command)) fprintf(stderr, "cannot remove %s\n", work);
 }
 
-/// Write a file below the directory; its path in a static buffer (four at a time).
+/// Write a file below the directory; its path in a static buffer (sixteen at a time).
 static inline const char *put(const char *name, const char *text)
 {
-    static char path[4][512];
+    static char path[16][512];
     static int  turn;
-    char       *p = path[turn++ % 4], *slash;
+    char       *p = path[turn++ % 16], *slash;
 
     snprintf(p, sizeof path[0], "%s/%s", work, name);
     for (slash = strchr(p + strlen(work) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

@@ -129,7 +129,9 @@ static void refusals(void)
     TEST_FAILS(read_text(text), MDS_E_INPUT, "conf.gro:4: the position of SOL 1 AR (atom 2)");
     TEST_TRUE(strstr(mds_error_text(), "not a number") != NULL);
     snprintf(text, sizeof text, "%s    1SOL     AR    2   1e+99   1.200   0.999\n 3 4 5\n", head);
-    TEST_FAILS(read_text(text), MDS_E_INPUT, "too far away");
+    TEST_FAILS(read_text(text), MDS_E_INPUT, "too large to be right");
+    TEST_FAILS(read_text("t\n2\n    1SOL     AR    1   0.100   1.200  10.999  0.1234     inf  1.0000\n"), MDS_E_INPUT,
+               "conf.gro:3: the velocity of SOL 1 AR (atom 1)");
     snprintf(text, sizeof text, "%s    1SOL     AR    2   x.000   1.200   0.999\n 3 4 5\n", head);
     TEST_FAILS(read_text(text), MDS_E_INPUT, "conf.gro:4: coordinate 1 of the atom, columns 21 to 28, is not a number");
     snprintf(text, sizeof text, "%s    1SOL     AR    2 ******* ******* *******\n 3 4 5\n", head);
