@@ -7,10 +7,9 @@ only where they belong, no notes to self, no machine's paths, the licence line, 
 Warnings are printed and do not fail."""
 import os
 import re
-import subprocess
 import sys
 
-ROOT = os.environ.get("MDS_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
+from files import ROOT, own_files
 
 # directory: directories whose headers it may include (its own always)
 LAYERS = {
@@ -54,16 +53,6 @@ FILE_WARN, FILE_FAIL, FUNCTION_WARN = 600, 800, 80
 LARGE = 2 << 20
 
 errors, warnings = [], []
-
-
-def tracked():
-    out = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if out.returncode == 0:
-        names = out.stdout.split("\n")
-    else:  # a copy without git
-        names = [os.path.relpath(os.path.join(d, f), ROOT) for d, sub, files in os.walk(ROOT)
-                 if not re.search(r"/(build[^/]*|\.git)(/|$)", d) for f in files]
-    return sorted(n for n in names if n and os.path.isfile(os.path.join(ROOT, n)))
 
 
 def layer_of(name):
@@ -143,11 +132,11 @@ def check_words(name, text):
 
 
 def main():
-    names = tracked()
+    names, from_git = own_files()
     seen = 0
     for name in names:
         path = os.path.join(ROOT, name)
-        if os.path.getsize(path) > LARGE:
+        if from_git and os.path.getsize(path) > LARGE:
             errors.append(f"{name}: {os.path.getsize(path) >> 20} MB; large files do not belong here")
             continue
         try:

@@ -4,20 +4,12 @@
 docs/references.bib that file heads cite as [key] or in a sentence (name and year: essmann1995)."""
 import os
 import re
-import subprocess
 import sys
 
-ROOT = os.environ.get("MDS_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
+from files import ROOT, own_files
+
 TEXT = (".c", ".h", ".cu", ".cuh", ".py", ".sh", ".md", ".conf", ".top", ".itp")
 KEY = r"(?<![\w.-])([a-z]{4,}(?:19|20)\d\d[a-z]?)(?![\w.-])"
-
-
-def names():
-    out = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if out.returncode == 0:
-        return [n for n in out.stdout.split("\n") if n and os.path.isfile(os.path.join(ROOT, n))]
-    return [os.path.relpath(os.path.join(d, f), ROOT) for d, _, files in os.walk(ROOT)
-            if not re.search(r"/(build[^/]*|\.git)(/|$)", d) for f in files]
 
 
 def main():
@@ -25,7 +17,7 @@ def main():
         found = re.findall(r"^@\w+\{([^,\s]+),", file.read(), flags=re.M)
     errors = [f"docs/references.bib: {key} stands there twice" for key in sorted(set(found)) if found.count(key) > 1]
     known, cited = set(found), set()
-    for name in sorted(names()):
+    for name in own_files()[0]:
         if not name.endswith(TEXT) or name.endswith("lint/references.py"):
             continue
         with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace") as file:
