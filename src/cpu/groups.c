@@ -316,7 +316,7 @@ void mds_cpu_add_sums(mds_device *d)
     }
 }
 
-static void visit_share(mds_device *d, int t, cpu_visit visit, const void *arg)
+void mds_cpu_visit_share(mds_device *d, int t, bool waters, cpu_visit visit, const void *arg)
 {
     cpu_move      *m = d->move;
     cpu_scratch   *s = &m->scratch[t];
@@ -324,7 +324,7 @@ static void visit_share(mds_device *d, int t, cpu_visit visit, const void *arg)
     int32_t        first, last, k, kind = 0;
 
     mds_cpu_share(d, t, m->n_waters, &first, &last);
-    for (k = first; k < last; k++) {
+    for (k = first; waters && k < last; k++) {
         cpu_group g;
 
         while (k >= m->kind[kind].first + m->kind[kind].n) kind++;
@@ -357,6 +357,6 @@ void mds_cpu_visit_groups(mds_device *d, cpu_visit visit, const void *arg)
 
     mds_cpu_clear_sums(d);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
-    for (t = 0; t < d->n_threads; t++) visit_share(d, t, visit, arg);
+    for (t = 0; t < d->n_threads; t++) mds_cpu_visit_share(d, t, true, visit, arg);
     mds_cpu_add_sums(d);
 }

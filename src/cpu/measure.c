@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of a finished step: kinetic energy, constraint virial, and the sums that FIRE steers by.
 //
-// All of it is a function of (x, v, f), so it does not depend on when it was last asked for. For each group
+// Kinetic energy is always measured, the rest with the virial. All of it is a function of (x, v, f), so it does not depend on when it was last asked for. For each group
 //   a = P(f/m)            acceleration that the constraints leave; m (a - f/m) is their force against f
 //   b: r.b_ij = -v_ij^2   what bends the paths: constraint acceleration against inertia
 //   w = P(v - dt f/m)     leap-frog: velocity half a step behind
@@ -59,20 +59,33 @@ static void inertia(const cpu_group *g, cpu_scratch *s, bool *solved)
     *solved &= mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->r, s->bias);
 }
 
+static void visit_kinetic(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_move_sums *sums, const void *arg)
+{
+    int32_t i;
+
+    (void)s;
+    (void)arg;
+    for (i = 0; i < g->n; i++) {
+        const double *v = d->v[g->slot[i]];
+
+        add_outer(sums->kinetic, 0.5 / d->inv_mass[g->slot[i]], v, v);
+    }
+}
+
 static void visit_measure(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_move_sums *sums, const void *arg)
 {
-    const bool half_step = *(const bool *)arg;
-    bool       solved = accelerations(d, g, s, half_step);
-    int32_t    i;
-    int        k;
+    const cpu_measure *what = arg;
+    bool               solved = accelerations(d, g, s, what->half_step);
+    int32_t            i;
+    int                k;
 
     if (g->nc) inertia(g, s, &solved);
     for (i = 0; i < g->n; i++) {
         const double mass = 1 / s->im[i];
         double       pull[3], from[3];
 
-        add_outer(sums->kinetic, half_step ? 0.25 * mass : 0.5 * mass, s->v[i], s->v[i]);
-        if (half_step) add_outer(sums->kinetic, 0.25 * mass, s->w[i], s->w[i]);
+        add_outer(sums->kinetic, 0.25 * mass, s->v[i], s->v[i]);
+        add_outer(sums->kinetic, 0.25 * mass, s->w[i], s->w[i]);
         sums->fv += mass * mds_dot(s->a[i], s->v[i]);
         sums->ff += mass * mass * mds_dot(s->a[i], s->a[i]);
         sums->vv += mds_dot(s->v[i], s->v[i]);
@@ -88,20 +101,32 @@ static void visit_measure(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu
     }
 }
 
-void mds_cpu_measure(mds_device *d, bool half_step)
+void mds_cpu_measure(mds_device *d, const cpu_measure *what)
 {
     const cpu_move_sums *sum = d->move->sums;
-    int                  k, l;
+    const cpu_visit      visit = what->forces || what->half_step ? visit_measure : visit_kinetic;
+    int                  t, k, l;
 
-    mds_cpu_visit_groups(d, visit_measure, &half_step);
+    mds_cpu_clear_sums(d);
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (t = 0; t < d->n_threads; t++) {
+        int32_t first, last;
+
+        mds_cpu_share(d, t, d->move->n_batches, &first, &last);
+        mds_cpu_settle_measure(d, what, first, last, &d->move->sums[t]);
+        mds_cpu_visit_share(d, t, false, visit, what);
+    }
+    mds_cpu_add_sums(d);
     memcpy(d->kinetic, sum->kinetic, sizeof d->kinetic);
-    memcpy(d->move->inertia, sum->inertia, sizeof d->move->inertia);
     for (k = 0; k < 3; k++)
-        for (l = 0; l < 3; l++) d->constraint_virial[k][l] = sum->virial[k][l] + sum->inertia[k][l];
-    d->fv = sum->fv;
-    d->ff = sum->ff;
-    d->vv = sum->vv;
-    d->move->half_step = half_step;
+        for (l = 0; l < 3; l++) {
+            d->move->inertia[k][l] = what->forces ? sum->inertia[k][l] : 0;
+            d->constraint_virial[k][l] = what->forces ? sum->virial[k][l] + sum->inertia[k][l] : 0;
+        }
+    d->fv = what->forces ? sum->fv : 0;
+    d->ff = what->forces ? sum->ff : 0;
+    d->vv = what->forces ? sum->vv : 0;
+    d->move->half_step = what->half_step;
 }
 
 static void visit_mix(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_move_sums *sums, const void *arg)

@@ -220,6 +220,7 @@ static void prepare(const mds_device *d, const mds_op *ops, cpu_ops *out, const 
         op->inv_h = op->h > 0 ? 1 / op->h : 0;
         out->drifts |= op->kind == MDS_DRIFT;
         out->kicks |= op->kind == MDS_KICK;
+        out->moves |= op->kind == MDS_DRIFT || op->kind == MDS_FIX_X;
         if (op->kind != MDS_NOISE) continue;
         op->c = exp(-op->h / p->tau_t);
         op->spread = (1 - op->c * op->c) * MDS_BOLTZMANN * p->temperature;
@@ -300,20 +301,19 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
         return MDS_OK;
     }
     if (d->move->sums->suspect) look_closer(d, 1e300);
-    if (mixes) {
-        MDS_ASSERT(rest->kind == MDS_MIX && rest[1].kind == MDS_STOP);
-        mds_cpu_measure(d, half_step);
-        mds_cpu_mix(d);
-    }
-    if (work & (MDS_ENERGY | MDS_VIRIAL | MDS_COUPLE | MDS_OBSERVE)) {
-        const double fv = d->fv, ff = d->ff, vv = d->vv;
+    const cpu_measure what = {.half_step = half_step, .forces = mixes || (work & MDS_VIRIAL)};
+    const bool        due = work & (MDS_ENERGY | MDS_VIRIAL | MDS_COUPLE | MDS_OBSERVE);
 
-        mds_cpu_measure(d, half_step);
-        if (mixes) {
-            d->fv = fv;
-            d->ff = ff;
-            d->vv = vv;
-        }
+    if (mixes || due) mds_cpu_measure(d, &what);
+    if (mixes) {
+        const double fv = d->fv, ff = d->ff, vv = d->vv; // FIRE decides by the sums from before its mixing
+
+        MDS_ASSERT(rest->kind == MDS_MIX && rest[1].kind == MDS_STOP);
+        mds_cpu_mix(d);
+        if (due) mds_cpu_measure(d, &what);
+        d->fv = fv;
+        d->ff = ff;
+        d->vv = vv;
     }
     return MDS_OK;
 }

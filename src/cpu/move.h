@@ -94,7 +94,7 @@ typedef struct {
 /// A list ready to run on groups.
 typedef struct {
     int    n;
-    bool   drifts, kicks;
+    bool   drifts, kicks, moves; // has DRIFT; has KICK; changes x
     double limit2;   // square of the way an atom may have gone since the search, nm^2
     double max_move; // nm, 0: none
     cpu_op op[8];
@@ -120,17 +120,28 @@ static inline void mds_cpu_share(const mds_device *d, int t, int32_t n, int32_t 
 typedef void (*cpu_visit)(mds_device *device, const cpu_group *group, cpu_scratch *scratch, cpu_move_sums *sums, const void *arg);
 /// Call `visit` for every group, threads side by side, and add the threads' sums in order into sums[0].
 void mds_cpu_visit_groups(mds_device *device, cpu_visit visit, const void *arg);
+/// The share of thread t alone, with or without the waters.
+void mds_cpu_visit_share(mds_device *device, int t, bool waters, cpu_visit visit, const void *arg);
 /// Zero the sums of all threads.
 void mds_cpu_clear_sums(mds_device *device);
 void mds_cpu_add_sums(mds_device *device);
+
+/// What a measurement needs beside the kinetic energy.
+typedef struct {
+    bool half_step; // v is half a step ahead of x: take the mean with the half step behind
+    bool forces;    // constraint virial, fv, ff, vv
+} cpu_measure;
 
 // settle.c
 /// Run a list on batches [first, last) of waters.
 void mds_cpu_settle(mds_device *device, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums);
 
+/// The sums of a measurement over batches [first, last).
+void mds_cpu_settle_measure(const mds_device *device, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums);
+
 // measure.c
-/// Kinetic energy, constraint virial and FIRE's sums of the present x, v, f. half_step: v is half a step ahead of x.
-void mds_cpu_measure(mds_device *device, bool half_step);
+/// Kinetic energy of the present x, v, f, and what else is asked for (else 0).
+void mds_cpu_measure(mds_device *device, const cpu_measure *what);
 /// FIRE's mixing; needs the sums of a measurement.
 void mds_cpu_mix(mds_device *device);
 

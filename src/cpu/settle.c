@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rigid waters, eight at a time: the whole list of operations in one pass over their atoms.
+// Rigid waters, eight at a time: the whole list of operations in one pass over their atoms, and their measurements.
 //
 // SETTLE [miyamoto1992] gives the exact solution of the three position constraints: constraint forces lie in the plane of
 // the old triangle, so each atom keeps its height above that plane (measured from the new centre of mass); the heights
 // fix two tilt angles of the rigid triangle, and zero torque about the plane's normal fixes the third. Lengths are right to
-// rounding because the triangle is built, not corrected. Coordinates are taken relative to the old oxygen.
+// rounding because the triangle is built, not corrected. Coordinates are taken relative to the old oxygen. Where no
+// triangle exists (an atom thrown across the room) a root is of a negative number and the water ends as NaN, which the
+// check of ways finds in the same pass.
 //
 // Velocities: the 3x3 system of constrain.c by cofactors, exact as well.
 //
-// Lanes: eight waters as [atom and axis][lane] arrays, so that each loop over lanes is one register wide with AVX-512
-// and two with AVX2. The same text is compiled for three instruction sets and chosen at run time. Filling lanes of the
-// last batch repeat its first water and are neither stored nor counted.
+// A vector holds one coordinate of eight waters: a register with AVX-512, two with AVX2, four with SSE2. The same text is
+// compiled for three instruction sets and chosen at run time. Filling lanes of the last batch repeat its first water and
+// are neither stored nor counted.
 #include "cpu/move.h"
 
 #include "base/rng.h"
@@ -18,326 +20,430 @@
 #include <math.h>
 #include <string.h>
 
+// vectors never cross a call that is not inlined
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 enum { W = CPU_WATERS };
-#define LANES for (l = 0; l < W; l++)
 #define INLINE static inline __attribute__((always_inline))
 
+typedef double vd __attribute__((vector_size(8 * CPU_WATERS)));
+
 typedef struct {
-    double  x[9][W], v[9][W], f[9][W], r[9][W]; // O, H, H; r: positions that directions come from, nm
+    vd      x[9], v[9], f[9], r[9]; // atom and axis: O, H, H; r: positions that directions come from, nm
     int32_t slot[3][W];
-    double  failed[W];                          // not 0: the new triangle does not exist
 } batch;
 
-INLINE void load_rows(double (*const from)[3], const batch *b, double (*to)[W])
+INLINE vd root(vd a)
 {
-    int a, k, l;
+    vd  out;
+    int l;
+
+    for (l = 0; l < W; l++) out[l] = sqrt(a[l]);
+    return out;
+}
+
+INLINE vd dot(const vd a[3], const vd b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+INLINE void cross(const vd a[3], const vd b[3], vd out[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+INLINE void load_rows(double (*const from)[3], const batch *b, vd *to)
+{
+    double row[9][W];
+    int    a, k, l;
 
     for (a = 0; a < 3; a++)
         for (l = 0; l < W; l++)
-            for (k = 0; k < 3; k++) to[3 * a + k][l] = from[b->slot[a][l]][k];
+            for (k = 0; k < 3; k++) row[3 * a + k][l] = from[b->slot[a][l]][k];
+    memcpy(to, row, sizeof row);
 }
 
-INLINE void store_rows(const double (*from)[W], const batch *b, int n, double (*to)[3])
+INLINE void store_rows(const vd *from, const batch *b, int n, double (*to)[3])
 {
-    int a, k, l;
+    double row[9][W];
+    int    a, k, l;
 
+    memcpy(row, from, sizeof row);
     for (a = 0; a < 3; a++)
         for (l = 0; l < n; l++)
-            for (k = 0; k < 3; k++) to[b->slot[a][l]][k] = from[3 * a + k][l];
+            for (k = 0; k < 3; k++) to[b->slot[a][l]][k] = row[3 * a + k][l];
 }
 
-/// The mass factor of row q = 3 atom + axis.
-INLINE double by_row(int q, double oxygen, double hydrogen)
+/// Slots of batch k; returns how many of its lanes are real.
+INLINE int load_slots(const cpu_move *m, int32_t k, batch *b)
 {
-    return q < 3 ? oxygen : hydrogen;
-}
+    const cpu_water_kind *w = &m->kind[m->batch_kind[k]];
+    const int32_t         start = m->batch_first[k], left = w->first + w->n - start;
+    const int             n = left < W ? left : W;
+    int                   a, l;
 
-INLINE void kick(batch *b, const cpu_water_kind *w, double h)
-{
-    int q, l;
-
-    for (q = 0; q < 9; q++) {
-        const double factor = by_row(q, h * w->im_o, h * w->im_h);
-
-        LANES b->v[q][l] += factor * b->f[q][l];
-    }
+    for (l = 0; l < W; l++)
+        for (a = 0; a < 3; a++) b->slot[a][l] = m->water_slot[3 * (size_t)(start + (l < n ? l : 0)) + (size_t)a];
+    return n;
 }
 
 INLINE void drift(batch *b, double h, double max_move)
 {
-    int a, q, l;
+    int a, k, l;
 
-    for (a = 0; a < 3 && max_move > 0; a++)
-        LANES
-        {
-            double *const vx = &b->v[3 * a][l], *const vy = &b->v[3 * a + 1][l], *const vz = &b->v[3 * a + 2][l];
-            const double  way = h * sqrt(*vx * *vx + *vy * *vy + *vz * *vz), cut = way > max_move ? max_move / way : 1;
+    for (a = 0; a < 3 && max_move > 0; a++) {
+        const vd way = h * root(dot(b->v + 3 * a, b->v + 3 * a));
+        vd       cut;
 
-            *vx *= cut;
-            *vy *= cut;
-            *vz *= cut;
-        }
-    for (q = 0; q < 9; q++) LANES b->x[q][l] += h * b->v[q][l];
+        for (l = 0; l < W; l++) cut[l] = way[l] > max_move ? max_move / way[l] : 1;
+        for (k = 0; k < 3; k++) b->v[3 * a + k] *= cut;
+    }
+    for (k = 0; k < 9; k++) b->x[k] += h * b->v[k];
 }
 
-/// The canonical triangle in the frame of the old plane (x along u, y along t, z along n), turned to fit.
-/// in: old H-O vectors p1, p2 and new positions from the centre of mass a, b1, b2, in that frame. out: new ones.
-INLINE void settle_lane(const cpu_water_kind *w, const double p1[2], const double p2[2], double za, const double b1[3],
-                        const double b2[3], double out[9], double *failed)
+/// The canonical triangle in the frame of the old plane, turned to fit. p1, p2: old O-H vectors; now: new O, H, H from their
+/// centre of mass; axes u (across the new O), t, n (normal). out: new positions in that frame.
+INLINE void turn_triangle(const cpu_water_kind *w, const vd u[3], const vd t[3], const vd n[3], const vd p1[3], const vd p2[3],
+                          const vd now[9], vd out[9])
 {
-    const double sin_phi = za / w->ra, c2_phi = 1 - sin_phi * sin_phi, cos_phi = sqrt(c2_phi > 0 ? c2_phi : 1e-30);
-    const double sin_psi = (b1[2] - b2[2]) / (2 * w->rc * cos_phi), c2_psi = 1 - sin_psi * sin_psi;
-    const double cos_psi = sqrt(c2_psi > 0 ? c2_psi : 0);
-    const double ya = w->ra * cos_phi, xb = -w->rc * cos_psi, tilt = w->rc * sin_psi * sin_phi;
-    const double yb = -w->rb * cos_phi - tilt, yc = -w->rb * cos_phi + tilt;
-    const double alpha = xb * (p1[0] - p2[0]) + p1[1] * yb + p2[1] * yc;
-    const double beta = xb * (p2[1] - p1[1]) + p1[0] * yb + p2[0] * yc;
-    const double gamma = p1[0] * b1[1] - b1[0] * p1[1] + p2[0] * b2[1] - b2[0] * p2[1];
-    const double square = alpha * alpha + beta * beta, rest = square - gamma * gamma;
-    const double sine = (alpha * gamma - beta * sqrt(rest > 0 ? rest : 0)) / square;
-    const double c2 = 1 - sine * sine, cosine = sqrt(c2 > 0 ? c2 : 0);
+    const vd p1u = dot(u, p1), p1t = dot(t, p1), p2u = dot(u, p2), p2t = dot(t, p2);
+    const vd b1u = dot(u, now + 3), b1t = dot(t, now + 3), b1n = dot(n, now + 3);
+    const vd b2u = dot(u, now + 6), b2t = dot(t, now + 6), b2n = dot(n, now + 6), an = dot(n, now);
+    const vd sin_phi = an / w->ra, cos_phi = root(1 - sin_phi * sin_phi);
+    const vd sin_psi = (b1n - b2n) / (2 * w->rc * cos_phi), cos_psi = root(1 - sin_psi * sin_psi);
+    const vd ya = w->ra * cos_phi, xb = -w->rc * cos_psi, tilt = w->rc * sin_psi * sin_phi;
+    const vd yb = -w->rb * cos_phi - tilt, yc = -w->rb * cos_phi + tilt;
+    const vd alpha = xb * (p1u - p2u) + p1t * yb + p2t * yc, beta = xb * (p2t - p1t) + p1u * yb + p2u * yc;
+    const vd gamma = p1u * b1t - b1u * p1t + p2u * b2t - b2u * p2t, square = alpha * alpha + beta * beta;
+    const vd sine = (alpha * gamma - beta * root(square - gamma * gamma)) / square, cosine = root(1 - sine * sine);
 
-    *failed = c2_phi > 0 && c2_psi >= 0 && rest >= 0 ? 0 : 1;
     out[0] = -ya * sine;
     out[1] = ya * cosine;
-    out[2] = za;
+    out[2] = an;
     out[3] = xb * cosine - yb * sine;
     out[4] = xb * sine + yb * cosine;
-    out[5] = b1[2];
+    out[5] = b1n;
     out[6] = -xb * cosine - yc * sine;
     out[7] = -xb * sine + yc * cosine;
-    out[8] = b2[2];
-}
-
-INLINE double dot3(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    out[8] = b2n;
 }
 
 /// x onto the constraints, v += (change of x) inv_h, r = x.
 INLINE void fix_x(batch *b, const cpu_water_kind *w, double inv_h)
 {
-    int l;
+    vd  p1[3], p2[3], now[9], com[3], u[3], t[3], n[3], turned[9], scale;
+    int k, a;
 
-    LANES
-    {
-        double p1[3], p2[3], now[9], com[3], n[3], u[3], t[3], s, in1[3], in2[3], q1[2], q2[2], turned[9];
-        int    k, a;
+    for (k = 0; k < 3; k++) {
+        p1[k] = b->r[3 + k] - b->r[k];
+        p2[k] = b->r[6 + k] - b->r[k];
+        for (a = 0; a < 9; a += 3) now[a + k] = b->x[a + k] - b->r[k];
+        com[k] = w->weight_o * now[k] + w->weight_h * (now[3 + k] + now[6 + k]);
+        for (a = 0; a < 9; a += 3) now[a + k] -= com[k];
+    }
+    cross(p1, p2, n);
+    scale = 1 / root(dot(n, n));
+    for (k = 0; k < 3; k++) n[k] *= scale;
+    cross(now, n, u);
+    scale = 1 / root(dot(u, u));
+    for (k = 0; k < 3; k++) u[k] *= scale;
+    cross(n, u, t);
+    turn_triangle(w, u, t, n, p1, p2, now, turned);
+    for (k = 0; k < 3; k++) {
+        const vd origin = b->r[k] + com[k];
 
-        for (k = 0; k < 3; k++) {
-            p1[k] = b->r[3 + k][l] - b->r[k][l];
-            p2[k] = b->r[6 + k][l] - b->r[k][l];
-            for (a = 0; a < 3; a++) now[3 * a + k] = b->x[3 * a + k][l] - b->r[k][l];
-            com[k] = w->weight_o * now[k] + w->weight_h * (now[3 + k] + now[6 + k]);
-            for (a = 0; a < 3; a++) now[3 * a + k] -= com[k];
-        }
-        // n: normal of the old plane; u: in the plane, across the new O direction; t: the third
-        n[0] = p1[1] * p2[2] - p1[2] * p2[1];
-        n[1] = p1[2] * p2[0] - p1[0] * p2[2];
-        n[2] = p1[0] * p2[1] - p1[1] * p2[0];
-        s = 1 / sqrt(dot3(n, n));
-        for (k = 0; k < 3; k++) n[k] *= s;
-        u[0] = now[1] * n[2] - now[2] * n[1];
-        u[1] = now[2] * n[0] - now[0] * n[2];
-        u[2] = now[0] * n[1] - now[1] * n[0];
-        s = 1 / sqrt(dot3(u, u));
-        for (k = 0; k < 3; k++) u[k] *= s;
-        t[0] = n[1] * u[2] - n[2] * u[1];
-        t[1] = n[2] * u[0] - n[0] * u[2];
-        t[2] = n[0] * u[1] - n[1] * u[0];
-        q1[0] = dot3(u, p1);
-        q1[1] = dot3(t, p1);
-        q2[0] = dot3(u, p2);
-        q2[1] = dot3(t, p2);
-        in1[0] = dot3(u, now + 3);
-        in1[1] = dot3(t, now + 3);
-        in1[2] = dot3(n, now + 3);
-        in2[0] = dot3(u, now + 6);
-        in2[1] = dot3(t, now + 6);
-        in2[2] = dot3(n, now + 6);
-        settle_lane(w, q1, q2, dot3(n, now), in1, in2, turned, &b->failed[l]);
-        for (k = 0; k < 3; k++)
-            for (a = 0; a < 3; a++) {
-                const double to = u[k] * turned[3 * a] + t[k] * turned[3 * a + 1] + n[k] * turned[3 * a + 2];
+        for (a = 0; a < 9; a += 3) {
+            const vd to = u[k] * turned[a] + t[k] * turned[a + 1] + n[k] * turned[a + 2];
 
-                b->v[3 * a + k][l] += (to - now[3 * a + k]) * inv_h;
-                now[3 * a + k] = to;
-            }
-        for (k = 0; k < 3; k++) {
-            const double origin = b->r[k][l] + com[k];
-
-            for (a = 0; a < 3; a++) b->x[3 * a + k][l] = b->r[3 * a + k][l] = origin + now[3 * a + k];
+            b->v[a + k] += (to - now[a + k]) * inv_h;
+            b->x[a + k] = origin + to;
         }
     }
+    for (k = 0; k < 9; k++) b->r[k] = b->x[k];
 }
 
-/// Velocities along the three distances out: A lambda = g by cofactors.
-INLINE void fix_v(batch *b, const cpu_water_kind *w)
+/// From w take what makes r_ij.w_ij + bias differ from 0 for the three distances of x: A lambda = g by cofactors.
+INLINE void project(const cpu_water_kind *kind, const vd *x, vd *w, const vd *bias)
 {
-    const double o = w->im_o, m = w->im_h;
-    int          l;
+    const double o = kind->im_o, m = kind->im_h;
+    vd           r1[3], r2[3], r3[3], w1[3], w2[3], w3[3], g1, g2, g3, l1, l2, l3, inv;
+    int          k;
 
-    LANES
-    {
-        double r1[3], r2[3], r3[3], w1[3], w2[3], w3[3], a11, a12, a13, a22, a23, a33, c11, c12, c13, c22, c23, c33, g1, g2, g3,
-            inv, l1, l2, l3;
-        int k;
+    for (k = 0; k < 3; k++) {
+        r1[k] = x[k] - x[3 + k];
+        r2[k] = x[k] - x[6 + k];
+        r3[k] = x[3 + k] - x[6 + k];
+        w1[k] = w[k] - w[3 + k];
+        w2[k] = w[k] - w[6 + k];
+        w3[k] = w[3 + k] - w[6 + k];
+    }
+    g1 = dot(r1, w1);
+    g2 = dot(r2, w2);
+    g3 = dot(r3, w3);
+    if (bias) {
+        g1 += bias[0];
+        g2 += bias[1];
+        g3 += bias[2];
+    }
+    const vd a11 = (o + m) * dot(r1, r1), a22 = (o + m) * dot(r2, r2), a33 = 2 * m * dot(r3, r3);
+    const vd a12 = o * dot(r1, r2), a13 = -m * dot(r1, r3), a23 = m * dot(r2, r3);
+    const vd c11 = a22 * a33 - a23 * a23, c12 = a13 * a23 - a12 * a33, c13 = a12 * a23 - a13 * a22;
+    const vd c22 = a11 * a33 - a13 * a13, c23 = a12 * a13 - a11 * a23, c33 = a11 * a22 - a12 * a12;
 
-        for (k = 0; k < 3; k++) {
-            r1[k] = b->x[k][l] - b->x[3 + k][l];
-            r2[k] = b->x[k][l] - b->x[6 + k][l];
-            r3[k] = b->x[3 + k][l] - b->x[6 + k][l];
-            w1[k] = b->v[k][l] - b->v[3 + k][l];
-            w2[k] = b->v[k][l] - b->v[6 + k][l];
-            w3[k] = b->v[3 + k][l] - b->v[6 + k][l];
-        }
-        g1 = dot3(r1, w1);
-        g2 = dot3(r2, w2);
-        g3 = dot3(r3, w3);
-        a11 = (o + m) * dot3(r1, r1);
-        a22 = (o + m) * dot3(r2, r2);
-        a33 = 2 * m * dot3(r3, r3);
-        a12 = o * dot3(r1, r2);
-        a13 = -m * dot3(r1, r3);
-        a23 = m * dot3(r2, r3);
-        c11 = a22 * a33 - a23 * a23;
-        c12 = a13 * a23 - a12 * a33;
-        c13 = a12 * a23 - a13 * a22;
-        c22 = a11 * a33 - a13 * a13;
-        c23 = a12 * a13 - a11 * a23;
-        c33 = a11 * a22 - a12 * a12;
-        inv = 1 / (a11 * c11 + a12 * c12 + a13 * c13);
-        l1 = inv * (c11 * g1 + c12 * g2 + c13 * g3);
-        l2 = inv * (c12 * g1 + c22 * g2 + c23 * g3);
-        l3 = inv * (c13 * g1 + c23 * g2 + c33 * g3);
-        for (k = 0; k < 3; k++) {
-            b->v[k][l] -= o * (l1 * r1[k] + l2 * r2[k]);
-            b->v[3 + k][l] += m * (l1 * r1[k] - l3 * r3[k]);
-            b->v[6 + k][l] += m * (l2 * r2[k] + l3 * r3[k]);
-        }
+    inv = 1 / (a11 * c11 + a12 * c12 + a13 * c13);
+    l1 = inv * (c11 * g1 + c12 * g2 + c13 * g3);
+    l2 = inv * (c12 * g1 + c22 * g2 + c23 * g3);
+    l3 = inv * (c13 * g1 + c23 * g2 + c33 * g3);
+    for (k = 0; k < 3; k++) {
+        w[k] -= o * (l1 * r1[k] + l2 * r2[k]);
+        w[3 + k] += m * (l1 * r1[k] - l3 * r3[k]);
+        w[6 + k] += m * (l2 * r2[k] + l3 * r3[k]);
     }
 }
 
-INLINE double kinetic(const batch *b, const cpu_water_kind *w, int n)
+/// Sum over the n real lanes, in lane order.
+INLINE double sum_lanes(vd a, int n)
 {
     double sum = 0;
-    int    q, l;
+    int    l;
 
-    for (q = 0; q < 9; q++)
-        for (l = 0; l < n; l++) sum += by_row(q, 0.5 / w->im_o, 0.5 / w->im_h) * b->v[q][l] * b->v[q][l];
+    for (l = 0; l < n; l++) sum += a[l];
     return sum;
+}
+
+INLINE vd kinetic(const batch *b, const cpu_water_kind *w)
+{
+    return 0.5 / w->im_o * dot(b->v, b->v) + 0.5 / w->im_h * (dot(b->v + 3, b->v + 3) + dot(b->v + 6, b->v + 6));
 }
 
 INLINE void noise(const mds_device *d, batch *b, const cpu_water_kind *w, const cpu_op *op, int n, cpu_move_sums *sums)
 {
-    const double before = kinetic(b, w, n);
-    int          a, k, l;
+    const vd before = kinetic(b, w);
+    double   kick[9][W] = {{0}};
+    int      a, k, l;
 
-    for (a = 0; a < 3; a++) {
-        const double spread = sqrt(op->spread * (a ? w->im_h : w->im_o));
-
+    for (a = 0; a < 3; a++)
         for (l = 0; l < n; l++) {
             double gauss[4];
 
             mds_gauss4(d->params.seed, op->stream, (uint64_t)d->step, (uint32_t)d->atom_of[b->slot[a][l]], gauss);
-            for (k = 0; k < 3; k++) b->v[3 * a + k][l] = op->c * b->v[3 * a + k][l] + spread * gauss[k];
+            for (k = 0; k < 3; k++) kick[3 * a + k][l] = gauss[k];
         }
+    for (k = 0; k < 9; k++) {
+        const double spread = sqrt(op->spread * (k < 3 ? w->im_o : w->im_h));
+        vd           g;
+
+        memcpy(&g, kick[k], sizeof g);
+        b->v[k] = op->c * b->v[k] + spread * g;
     }
-    fix_v(b, w);
-    sums->work_noise += kinetic(b, w, n) - before;
+    project(w, b->x, b->v, NULL);
+    sums->work_noise += sum_lanes(kinetic(b, w) - before, n);
 }
 
-/// Moved too far since the search, or not a number: the stage then looks atom by atom.
-INLINE bool is_suspect(const batch *b, const double (*list)[W], bool drifts, double limit2)
+/// Moved too far since the search, or not a number: the stage then looks atom by atom. Three comparisons that NaN fails.
+INLINE bool is_suspect(const vd *now, const vd *from, double limit2)
 {
-    double worst = 0;
-    int    a, l;
+    bool good = true;
+    int  a, k, l;
 
-    for (a = 0; a < 3; a++) {
-        double over[W];
+    for (a = 0; a < 9; a += 3) {
+        vd way[3], square;
 
-        LANES
-        {
-            const double x = drifts ? b->x[3 * a][l] - list[3 * a][l] : b->v[3 * a][l];
-            const double y = drifts ? b->x[3 * a + 1][l] - list[3 * a + 1][l] : b->v[3 * a + 1][l];
-            const double z = drifts ? b->x[3 * a + 2][l] - list[3 * a + 2][l] : b->v[3 * a + 2][l];
-
-            over[l] = x * x + y * y + z * z <= limit2 ? 0 : 1;
-        }
-        for (l = 0; l < W; l++) worst += over[l];
+        for (k = 0; k < 3; k++) way[k] = from ? now[a + k] - from[a + k] : now[a + k];
+        square = dot(way, way);
+        for (l = 0; l < W; l++) good &= square[l] <= limit2;
     }
-    return worst > 0;
+    return !good;
+}
+
+/// Waters that FIX_X left as NaN.
+static void find_unsolved(const mds_device *d, const batch *b, int n, cpu_move_sums *sums)
+{
+    int l;
+
+    for (l = 0; l < n; l++) {
+        const int32_t oxygen = d->atom_of[b->slot[0][l]];
+
+        if (isnan(b->x[0][l]) && oxygen < sums->unsolved) sums->unsolved = oxygen;
+    }
+}
+
+INLINE void run_op(const mds_device *d, const cpu_water_kind *w, const cpu_op *op, double max_move, int n, batch *b,
+                   cpu_move_sums *sums)
+{
+    int k;
+
+    switch (op->kind) {
+    case MDS_KICK:
+        for (k = 0; k < 9; k++) b->v[k] += op->h * (k < 3 ? w->im_o : w->im_h) * b->f[k];
+        break;
+    case MDS_DRIFT:
+        drift(b, op->h, max_move);
+        break;
+    case MDS_NOISE:
+        noise(d, b, w, op, n, sums);
+        break;
+    case MDS_FIX_X:
+        fix_x(b, w, op->inv_h);
+        break;
+    case MDS_FIX_V:
+        project(w, b->x, b->v, NULL);
+        break;
+    case MDS_MIX:
+    case MDS_STOP:
+        break;
+    }
 }
 
 INLINE void run(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
 {
     const cpu_move *m = d->move;
     batch           b;
-    double          list[9][W];
+    vd              list[9];
     int32_t         k;
-    int             a, l, p;
+    int             p;
 
     for (k = first; k < last; k++) {
         const cpu_water_kind *w = &m->kind[m->batch_kind[k]];
-        const int32_t         start = m->batch_first[k], left = w->first + w->n - start;
-        const int             n = left < W ? left : W;
+        const int             n = load_slots(m, k, &b);
+        bool                  suspect;
 
-        for (l = 0; l < W; l++)
-            for (a = 0; a < 3; a++) b.slot[a][l] = m->water_slot[3 * (start + (l < n ? l : 0)) + a];
         load_rows(d->x, &b, b.x);
         load_rows(d->v, &b, b.v);
         if (ops->kicks) load_rows(d->f, &b, b.f);
-        if (ops->drifts) load_rows(d->x_list, &b, list);
         memcpy(b.r, b.x, sizeof b.r);
-        memset(b.failed, 0, sizeof b.failed);
-        for (p = 0; p < ops->n; p++) {
-            const cpu_op *op = &ops->op[p];
-
-            if (op->kind == MDS_KICK) kick(&b, w, op->h);
-            if (op->kind == MDS_DRIFT) drift(&b, op->h, ops->max_move);
-            if (op->kind == MDS_NOISE) noise(d, &b, w, op, n, sums);
-            if (op->kind == MDS_FIX_V) fix_v(&b, w);
-            if (op->kind != MDS_FIX_X) continue;
-            fix_x(&b, w, op->inv_h);
-            for (l = 0; l < n; l++)
-                if (b.failed[l] != 0 && d->atom_of[b.slot[0][l]] < sums->unsolved) sums->unsolved = d->atom_of[b.slot[0][l]];
-        }
-        sums->suspect |= is_suspect(&b, (const double(*)[W])list, ops->drifts, ops->drifts ? ops->limit2 : 1e200);
-        store_rows((const double(*)[W])b.x, &b, n, d->x);
-        store_rows((const double(*)[W])b.v, &b, n, d->v);
+        for (p = 0; p < ops->n; p++) run_op(d, w, &ops->op[p], ops->max_move, n, &b, sums);
+        if (ops->drifts) {
+            load_rows(d->x_list, &b, list);
+            suspect = is_suspect(b.x, list, ops->limit2);
+        } else
+            suspect = is_suspect(b.v, NULL, 1e200);
+        if (suspect) find_unsolved(d, &b, n, sums);
+        sums->suspect |= suspect;
+        if (ops->moves) store_rows(b.x, &b, n, d->x);
+        store_rows(b.v, &b, n, d->v);
     }
 }
 
-static void run_generic(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
+// ------------------------------------------------------------------------------------------- measurement
+
+/// sum[k][l] += factor a_k b_l over the three atoms; factors for O and H.
+INLINE void add_outer(vd sum[3][3], double oxygen, double hydrogen, const vd *a, const vd *b)
 {
-    run(d, ops, first, last, sums);
+    int k, l, q;
+
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++)
+            for (q = 0; q < 9; q += 3) sum[k][l] += (q ? hydrogen : oxygen) * a[q + k] * b[q + l];
 }
 
+INLINE void add_sums(const vd sum[3][3], int n, double to[3][3])
+{
+    int k, l;
+
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) to[k][l] += sum_lanes(sum[k][l], n);
+}
+
+/// Constraint virial and FIRE's sums of one batch (measure.c). w: velocities half a step behind, or v.
+INLINE void measure_forces(const cpu_water_kind *kind, const batch *b, const vd *w, int n, cpu_move_sums *sums)
+{
+    const double mo = 1 / kind->im_o, mh = 1 / kind->im_h;
+    vd           a[9], bend[9], from[9], bias[3], force[3][3] = {{{0}}}, inertia[3][3] = {{{0}}}, fv = {0}, ff = {0}, vv = {0};
+    int          k, q;
+
+    for (q = 0; q < 9; q++) {
+        a[q] = (q < 3 ? kind->im_o : kind->im_h) * b->f[q];
+        bend[q] = a[q] * 0;
+        from[q] = b->x[q] - b->x[q % 3];
+    }
+    project(kind, b->x, a, NULL);
+    for (k = 0; k < 3; k++) bias[k] = fv;
+    for (k = 0; k < 3; k++) {
+        const vd v1 = b->v[k] - b->v[3 + k], v2 = b->v[k] - b->v[6 + k], v3 = b->v[3 + k] - b->v[6 + k];
+        const vd w1 = w[k] - w[3 + k], w2 = w[k] - w[6 + k], w3 = w[3 + k] - w[6 + k];
+
+        bias[0] += 0.5 * (v1 * v1 + w1 * w1);
+        bias[1] += 0.5 * (v2 * v2 + w2 * w2);
+        bias[2] += 0.5 * (v3 * v3 + w3 * w3);
+    }
+    project(kind, b->x, bend, bias);
+    add_outer(inertia, -0.5 * mo, -0.5 * mh, from, bend);
+    for (q = 0; q < 9; q++) {
+        const double mass = q < 3 ? mo : mh;
+
+        fv += mass * a[q] * b->v[q];
+        ff += mass * mass * a[q] * a[q];
+        vv += b->v[q] * b->v[q];
+        a[q] -= (q < 3 ? kind->im_o : kind->im_h) * b->f[q];
+    }
+    add_outer(force, -0.5 * mo, -0.5 * mh, from, a);
+    add_sums((const vd(*)[3])force, n, sums->virial);
+    add_sums((const vd(*)[3])inertia, n, sums->inertia);
+    sums->fv += sum_lanes(fv, n);
+    sums->ff += sum_lanes(ff, n);
+    sums->vv += sum_lanes(vv, n);
+}
+
+INLINE void measure(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums)
+{
+    const cpu_move *m = d->move;
+    batch           b;
+    int32_t         k;
+    int             q;
+
+    for (k = first; k < last; k++) {
+        const cpu_water_kind *kind = &m->kind[m->batch_kind[k]];
+        const int             n = load_slots(m, k, &b);
+        const double          share = what->half_step ? 0.25 : 0.5;
+        vd                    w[9], sum[3][3] = {{{0}}};
+
+        load_rows(d->v, &b, b.v);
+        if (what->forces || what->half_step) {
+            load_rows(d->x, &b, b.x);
+            load_rows(d->f, &b, b.f);
+        }
+        memcpy(w, b.v, sizeof w);
+        for (q = 0; q < 9 && what->half_step; q++) w[q] -= d->params.dt * (q < 3 ? kind->im_o : kind->im_h) * b.f[q];
+        if (what->half_step) project(kind, b.x, w, NULL);
+        add_outer(sum, share / kind->im_o, share / kind->im_h, b.v, b.v);
+        if (what->half_step) add_outer(sum, share / kind->im_o, share / kind->im_h, w, w);
+        add_sums((const vd(*)[3])sum, n, sums->kinetic);
+        if (what->forces) measure_forces(kind, &b, w, n, sums);
+    }
+}
+
+// ------------------------------------------------------------------------------------ instruction sets
+
+#define LEVEL(name, attribute)                                                                                       \
+    attribute static void run_##name(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums) \
+    {                                                                                                                \
+        run(d, ops, first, last, sums);                                                                              \
+    }                                                                                                                \
+    attribute static void measure_##name(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last,  \
+                                         cpu_move_sums *sums)                                                        \
+    {                                                                                                                \
+        measure(d, what, first, last, sums);                                                                         \
+    }
+
+LEVEL(generic, )
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void run_avx2(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last,
-                                                         cpu_move_sums *sums)
-{
-    run(d, ops, first, last, sums);
-}
-
-__attribute__((target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512"))) static void
-run_avx512(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
-{
-    run(d, ops, first, last, sums);
-}
+LEVEL(avx2, __attribute__((target("avx2,fma"))))
+LEVEL(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512"))))
+#define CHOOSE(what, ...)                                                                                    \
+    (d->move->level == 2 ? what##_avx512(__VA_ARGS__) : d->move->level == 1 ? what##_avx2(__VA_ARGS__) : what##_generic(__VA_ARGS__))
+#else
+#define CHOOSE(what, ...) what##_generic(__VA_ARGS__)
 #endif
 
 void mds_cpu_settle(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
 {
-#if defined(__x86_64__)
-    if (d->move->level == 2) {
-        run_avx512(d, ops, first, last, sums);
-        return;
-    }
-    if (d->move->level == 1) {
-        run_avx2(d, ops, first, last, sums);
-        return;
-    }
-#endif
-    run_generic(d, ops, first, last, sums);
+    CHOOSE(run, d, ops, first, last, sums);
+}
+
+void mds_cpu_settle_measure(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums)
+{
+    CHOOSE(measure, d, what, first, last, sums);
 }

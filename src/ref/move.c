@@ -265,6 +265,11 @@ mds_status mds_ref_move(mds_device *d, const mds_op *ops, mds_work work)
         const double fv = d->fv, ff = d->ff, vv = d->vv;
 
         MDS_TRY(mds_ref_measure(d, half_step && !d->noisy));
+        if (!(work & MDS_VIRIAL) && !has(ops, MDS_MIX)) { // measured with the virial only
+            memset(d->constraint_virial, 0, sizeof d->constraint_virial);
+            memset(d->constraint_inertia, 0, sizeof d->constraint_inertia);
+            d->fv = d->ff = d->vv = 0;
+        }
         if (has(ops, MDS_MIX)) { // FIRE decides by the sums from before its mixing
             d->fv = fv;
             d->ff = ff;

@@ -79,8 +79,8 @@ static void agrees_with_ref(const rig_builder *zoo, const char *integrator, cons
     p.max_move = strcmp(integrator, "minimize") ? 0 : 0.003; // some atoms meet the cap, most do not
     rig_open(&cpu, "cpu", isa, threads, &zoo->s, &p, &zoo->state, integrator, rig_springs);
     rig_open(&ref, "ref", "", 1, &zoo->s, &p, &zoo->state, integrator, rig_springs);
-    rig_ops(&cpu, 1, rig_fix_v, MDS_ENERGY);
-    rig_ops(&ref, 1, rig_fix_v, MDS_ENERGY);
+    rig_ops(&cpu, 1, rig_fix_v, MDS_ENERGY | MDS_VIRIAL);
+    rig_ops(&ref, 1, rig_fix_v, MDS_ENERGY | MDS_VIRIAL);
     compare(&cpu, &ref, 1e-13); // one linear solve each
     for (step = 0; step < 20; step++) {
         rig_step(&cpu, MDS_ENERGY | MDS_VIRIAL);
