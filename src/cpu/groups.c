@@ -155,6 +155,25 @@ static mds_status open_scratch(mds_device *d)
     return MDS_OK;
 }
 
+/// The waters' kernels of the level that the pair list has chosen.
+static void choose_level(mds_device *d)
+{
+    d->move->settle_run = mds_isa_settle_run_generic;
+    d->move->settle_measure = mds_isa_settle_measure_generic;
+#ifdef MDS_HAVE_AVX2
+    if (!strcmp(d->isa, "avx2")) {
+        d->move->settle_run = mds_isa_settle_run_avx2;
+        d->move->settle_measure = mds_isa_settle_measure_avx2;
+    }
+#endif
+#ifdef MDS_HAVE_AVX512
+    if (!strcmp(d->isa, "avx512")) {
+        d->move->settle_run = mds_isa_settle_run_avx512;
+        d->move->settle_measure = mds_isa_settle_measure_avx512;
+    }
+#endif
+}
+
 mds_status mds_cpu_move_open(mds_device *d)
 {
     const mds_system *s = d->system;
@@ -166,7 +185,7 @@ mds_status mds_cpu_move_open(mds_device *d)
     m = d->move;
     m->n_max = 4;
     m->nc_max = 3;
-    m->level = !strcmp(d->isa, "avx512") ? 2 : !strcmp(d->isa, "avx2") ? 1 : 0;
+    choose_level(d);
     MDS_TRY(mds_alloc(&m->role, (size_t)d->n_atoms, sizeof *m->role));
     for (i = 0; i < d->n_atoms; i++) m->role[i] = ROLE_FREE;
     MDS_TRY(build_nets(d));

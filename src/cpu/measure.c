@@ -113,7 +113,7 @@ void mds_cpu_measure(mds_device *d, const cpu_measure *what)
         int32_t first, last;
 
         mds_cpu_share(d, t, d->move->n_batches, &first, &last);
-        mds_cpu_settle_measure(d, what, first, last, &d->move->sums[t]);
+        d->move->settle_measure(d, what, first, last, &d->move->sums[t]);
         mds_cpu_visit_share(d, t, false, visit, what);
     }
     mds_cpu_add_sums(d);

@@ -163,7 +163,7 @@ static void run_share(mds_device *d, const cpu_ops *ops, int t)
     int32_t        first, last, k;
 
     mds_cpu_share(d, t, m->n_batches, &first, &last);
-    mds_cpu_settle(d, ops, first, last, sums);
+    m->settle_run(d, ops, first, last, sums);
     mds_cpu_share(d, t, m->n_clusters, &first, &last);
     for (k = first; k < last; k++) {
         const cpu_group g = mds_cpu_cluster(m, k);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to groups.c, move.c, settle.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie together.
+// Private to groups.c, move.c, isa_settle.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie together.
 //
 // A group is what one thread moves alone: a rigid water, an X-H cluster, a network of links, a free atom. Groups share
-// no atoms. Waters, the bulk of every system, are moved eight at a time (settle.c); the others one by one through the
+// no atoms. Waters, the bulk of every system, are moved eight at a time (isa_settle.c); the others one by one through the
 // arrays of their thread's scratch. Per kind the groups are in slot order and each thread takes a fixed share.
 #ifndef MDS_CPU_MOVE_H
 #define MDS_CPU_MOVE_H
@@ -47,6 +47,9 @@ typedef struct {
     char     pad[64];
 } cpu_move_sums;
 
+struct cpu_ops;
+struct cpu_measure;
+
 struct cpu_move {
     // waters
     int32_t         n_kinds, n_waters, n_batches;
@@ -79,8 +82,9 @@ struct cpu_move {
     bool   noisy;                // the list that began this step had NOISE
     bool   half_step;            // at the last measurement v was half a step ahead of x
     double inertia[3][3];        // share of constraint_virial that goes with v squared, kJ/mol
+    void (*settle_run)(mds_device *, const struct cpu_ops *, int32_t, int32_t, cpu_move_sums *);
+    void (*settle_measure)(const mds_device *, const struct cpu_measure *, int32_t, int32_t, cpu_move_sums *);
     double extent;               // largest distance of an atom from its group's centre, nm
-    int    level;                // instruction set of settle.c: 0 generic, 1 avx2, 2 avx512
 };
 
 /// An operation with its numbers worked out.
@@ -92,7 +96,7 @@ typedef struct {
 } cpu_op;
 
 /// A list ready to run on groups.
-typedef struct {
+typedef struct cpu_ops {
     int    n;
     bool   drifts, kicks, moves; // has DRIFT; has KICK; changes x
     double limit2;   // square of the way an atom may have gone since the search, nm^2
@@ -127,17 +131,18 @@ void mds_cpu_clear_sums(mds_device *device);
 void mds_cpu_add_sums(mds_device *device);
 
 /// What a measurement needs beside the kinetic energy.
-typedef struct {
+typedef struct cpu_measure {
     bool half_step; // v is half a step ahead of x: take the mean with the half step behind
     bool forces;    // constraint virial, fv, ff, vv
 } cpu_measure;
 
-// settle.c
-/// Run a list on batches [first, last) of waters.
-void mds_cpu_settle(mds_device *device, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums);
-
-/// The sums of a measurement over batches [first, last).
-void mds_cpu_settle_measure(const mds_device *device, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums);
+// isa_settle.c, one of each per level: run a list on batches [first, last) of waters; sums of a measurement over them
+#define CPU_SETTLE_LEVEL(level)                                                                              \
+    void mds_isa_settle_run_##level(mds_device *, const cpu_ops *, int32_t, int32_t, cpu_move_sums *);       \
+    void mds_isa_settle_measure_##level(const mds_device *, const cpu_measure *, int32_t, int32_t, cpu_move_sums *)
+CPU_SETTLE_LEVEL(generic);
+CPU_SETTLE_LEVEL(avx2);
+CPU_SETTLE_LEVEL(avx512);
 
 // measure.c
 /// Kinetic energy of the present x, v, f, and what else is asked for (else 0).

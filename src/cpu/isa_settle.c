@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rigid waters, eight at a time: the whole list of operations in one pass over their atoms, and their measurements.
+// Rigid waters, a vector of them at a time: the whole list of operations in one pass over their atoms, and their measurements.
 //
 // SETTLE [miyamoto1992] gives the exact solution of the three position constraints: constraint forces lie in the plane of
 // the old triangle, so each atom keeps its height above that plane (measured from the new centre of mass); the heights
@@ -10,9 +10,9 @@
 //
 // Velocities: the 3x3 system of constrain.c by cofactors, exact as well.
 //
-// A vector holds one coordinate of eight waters: a register with AVX-512, two with AVX2, four with SSE2. The same text is
-// compiled for three instruction sets and chosen at run time. Filling lanes of the last batch repeat its first water and
-// are neither stored nor counted.
+// A vector holds one coordinate of as many waters as a register takes: eight with AVX-512, four with AVX2, two otherwise.
+// This file is compiled once per instruction set level (isa.h) and one is chosen at run time. Filling lanes at the end
+// repeat a water and are neither stored nor counted.
 #include "cpu/move.h"
 
 #include "base/rng.h"
@@ -20,13 +20,20 @@
 #include <math.h>
 #include <string.h>
 
-// vectors never cross a call that is not inlined
-#pragma GCC diagnostic ignored "-Wpsabi"
-
-enum { W = CPU_WATERS };
+#if defined(__AVX512F__)
+enum { W = 8 }; // waters a vector
+#elif defined(__AVX2__)
+enum { W = 4 };
+#else
+enum { W = 2 };
+#endif
+// mds_isa_settle_run_avx2 and so on
+#define MDS_PASTE(part, level) mds_isa_settle_##part##_##level
+#define MDS_EXPAND(part, level) MDS_PASTE(part, level)
+#define MDS_SETTLE(part) MDS_EXPAND(part, MDS_ISA_LEVEL)
 #define INLINE static inline __attribute__((always_inline))
 
-typedef double vd __attribute__((vector_size(8 * CPU_WATERS)));
+typedef double vd __attribute__((vector_size(8 * W)));
 
 typedef struct {
     vd      x[9], v[9], f[9], r[9]; // atom and axis: O, H, H; r: positions that directions come from, nm
@@ -76,13 +83,15 @@ INLINE void store_rows(const vd *from, const batch *b, int n, double (*to)[3])
             for (k = 0; k < 3; k++) to[b->slot[a][l]][k] = row[3 * a + k][l];
 }
 
-/// Slots of batch k; returns how many of its lanes are real.
-INLINE int load_slots(const cpu_move *m, int32_t k, batch *b)
+/// Slots of the waters from `part` on in batch k; returns how many lanes are real (0 or less: none).
+INLINE int load_slots(const cpu_move *m, int32_t k, int part, batch *b)
 {
     const cpu_water_kind *w = &m->kind[m->batch_kind[k]];
-    const int32_t         start = m->batch_first[k], left = w->first + w->n - start;
+    const int32_t         start = m->batch_first[k] + part, left = w->first + w->n - start;
     const int             n = left < W ? left : W;
     int                   a, l;
+
+    if (n <= 0) return n;
 
     for (l = 0; l < W; l++)
         for (a = 0; a < 3; a++) b->slot[a][l] = m->water_slot[3 * (size_t)(start + (l < n ? l : 0)) + (size_t)a];
@@ -297,19 +306,21 @@ INLINE void run_op(const mds_device *d, const cpu_water_kind *w, const cpu_op *o
     }
 }
 
-INLINE void run(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
+void MDS_SETTLE(run)(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
 {
     const cpu_move *m = d->move;
     batch           b;
     vd              list[9];
-    int32_t         k;
+    int32_t         q;
     int             p;
 
-    for (k = first; k < last; k++) {
+    for (q = first * (CPU_WATERS / W); q < last * (CPU_WATERS / W); q++) {
+        const int32_t         k = q / (CPU_WATERS / W);
         const cpu_water_kind *w = &m->kind[m->batch_kind[k]];
-        const int             n = load_slots(m, k, &b);
+        const int             n = load_slots(m, k, q % (CPU_WATERS / W) * W, &b);
         bool                  suspect;
 
+        if (n <= 0) continue;
         load_rows(d->x, &b, b.x);
         load_rows(d->v, &b, b.v);
         if (ops->kicks) load_rows(d->f, &b, b.f);
@@ -387,24 +398,24 @@ INLINE void measure_forces(const cpu_water_kind *kind, const batch *b, const vd 
     sums->vv += sum_lanes(vv, n);
 }
 
-INLINE void measure(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums)
+void MDS_SETTLE(measure)(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums)
 {
     const cpu_move *m = d->move;
     batch           b;
-    int32_t         k;
+    int32_t         p;
     int             q;
 
-    for (k = first; k < last; k++) {
+    for (p = first * (CPU_WATERS / W); p < last * (CPU_WATERS / W); p++) {
+        const int32_t         k = p / (CPU_WATERS / W);
         const cpu_water_kind *kind = &m->kind[m->batch_kind[k]];
-        const int             n = load_slots(m, k, &b);
+        const int             n = load_slots(m, k, p % (CPU_WATERS / W) * W, &b);
         const double          share = what->half_step ? 0.25 : 0.5;
         vd                    w[9], sum[3][3] = {{{0}}};
 
+        if (n <= 0) continue;
         load_rows(d->v, &b, b.v);
-        if (what->forces || what->half_step) {
-            load_rows(d->x, &b, b.x);
-            load_rows(d->f, &b, b.f);
-        }
+        load_rows(d->x, &b, b.x);
+        load_rows(d->f, &b, b.f);
         memcpy(w, b.v, sizeof w);
         for (q = 0; q < 9 && what->half_step; q++) w[q] -= d->params.dt * (q < 3 ? kind->im_o : kind->im_h) * b.f[q];
         if (what->half_step) project(kind, b.x, w, NULL);
@@ -413,37 +424,4 @@ INLINE void measure(const mds_device *d, const cpu_measure *what, int32_t first,
         add_sums((const vd(*)[3])sum, n, sums->kinetic);
         if (what->forces) measure_forces(kind, &b, w, n, sums);
     }
-}
-
-// ------------------------------------------------------------------------------------ instruction sets
-
-#define LEVEL(name, attribute)                                                                                       \
-    attribute static void run_##name(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums) \
-    {                                                                                                                \
-        run(d, ops, first, last, sums);                                                                              \
-    }                                                                                                                \
-    attribute static void measure_##name(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last,  \
-                                         cpu_move_sums *sums)                                                        \
-    {                                                                                                                \
-        measure(d, what, first, last, sums);                                                                         \
-    }
-
-LEVEL(generic, )
-#if defined(__x86_64__)
-LEVEL(avx2, __attribute__((target("avx2,fma"))))
-LEVEL(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512"))))
-#define CHOOSE(what, ...)                                                                                    \
-    (d->move->level == 2 ? what##_avx512(__VA_ARGS__) : d->move->level == 1 ? what##_avx2(__VA_ARGS__) : what##_generic(__VA_ARGS__))
-#else
-#define CHOOSE(what, ...) what##_generic(__VA_ARGS__)
-#endif
-
-void mds_cpu_settle(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
-{
-    CHOOSE(run, d, ops, first, last, sums);
-}
-
-void mds_cpu_settle_measure(const mds_device *d, const cpu_measure *what, int32_t first, int32_t last, cpu_move_sums *sums)
-{
-    CHOOSE(measure, d, what, first, last, sums);
 }
