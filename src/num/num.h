@@ -51,7 +51,7 @@ double mds_split_phi(const mds_split *split, double r, double *r_dphi);
 void mds_split_weight(const mds_split *split, long double t, long double *weight, long double *phi);
 /// ghat(k) of the mesh, 1 (exp(-k^2/4 beta^2) for the Gaussian) and k dghat/dk, 1, both to 1e-11 of ghat(0) = 1. k in 1/nm.
 void mds_split_spectrum(const mds_split *split, double k, double *ghat, double *slope);
-/// Short-range coefficients, good to `tolerance` of the largest value (force polynomial). `shift`: potential
+/// Short-range coefficients, good to `tolerance` of the largest value (force; potential a hundred times better). `shift`: potential
 /// shifted to zero at rc (Gaussian; the prolate split is zero there by itself).
 mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance, mds_short *out);
 /// Reaction field with dielectric `epsilon` (0: infinite): V = 1/r + k r^2 - c.

@@ -116,7 +116,9 @@ mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance,
               split->shape * split->cut);
     fit(split, potential);
     differentiate(potential, force);
-    out->degree_pot = truncate_series(potential, tolerance, out->pot, out->pot_centred);
+    // what a potential leaves out has one sign over wide shells of neighbours, and charges are correlated: it adds up where
+    // forces average out (216 waters: 1.4e-5 of the Coulomb energy at 1e-6). Only steps that ask for energies pay.
+    out->degree_pot = truncate_series(potential, 0.01 * tolerance, out->pot, out->pot_centred);
     out->degree_force = truncate_series(force, tolerance, out->force, out->force_centred);
     if (shift && split->kind == MDS_NUM_GAUSSIAN) {
         out->pot[0] += erfc(split->shape * split->cut);
