@@ -112,27 +112,56 @@ static inline double mds_box_reach(const mds_box *box)
     return 0.5 * sqrt(least);
 }
 
+/// A box prepared for many nearest images.
+typedef struct {
+    bool    periodic, skewed;
+    double  near2; // nm^2: what is shorter than half the smallest width is the nearest image already
+    mds_box box;
+    double  inv[3][3]; // 1/nm
+} mds_images;
+
+static inline mds_images mds_images_of(const mds_box *box)
+{
+    mds_images m;
+    double     width[3];
+    int        k;
+
+    m.periodic = !mds_box_is_none(box);
+    m.skewed = !mds_box_is_rectangular(box);
+    m.box = *box;
+    m.near2 = 0;
+    for (k = 0; k < 9; k++) m.inv[k / 3][k % 3] = 0;
+    if (m.periodic) {
+        mds_box_inverse(box, m.inv);
+        mds_box_widths(box, width);
+        m.near2 = 0.25 * pow(fmin(width[0], fmin(width[1], width[2])), 2);
+    }
+    return m;
+}
+
 /// Replace d by its nearest periodic image, in any reduced box. No box: unchanged.
+static inline void mds_images_nearest(const mds_images *m, double d[3])
+{
+    const double(*h)[3] = m->box.a;
+    double s0, s1, s2;
+
+    if (!m->periodic || mds_dot(d, d) <= m->near2) return;
+    s0 = rint(d[0] * m->inv[0][0] + d[1] * m->inv[1][0] + d[2] * m->inv[2][0]);
+    s1 = rint(d[1] * m->inv[1][1] + d[2] * m->inv[2][1]);
+    s2 = rint(d[2] * m->inv[2][2]);
+    d[0] -= s0 * h[0][0] + s1 * h[1][0] + s2 * h[2][0];
+    d[1] -= s1 * h[1][1] + s2 * h[2][1];
+    d[2] -= s2 * h[2][2];
+    // rounding fractions may miss the nearest image beyond half the smallest width, which is at most half of cz, by, ax
+    if (m->skewed && mds_dot(d, d) > m->near2) (void)mds_box_best_of_27(&m->box, d);
+}
+
+/// The same for one vector.
 static inline void mds_box_nearest(const mds_box *box, double d[3])
 {
-    const double(*h)[3] = box->a;
-    double inv[3][3], s[3];
-    int    k;
+    const mds_images m = mds_images_of(box);
 
-    if (mds_box_is_none(box)) return;
-    mds_box_inverse(box, inv);
-    s[0] = rint(d[0] * inv[0][0] + d[1] * inv[1][0] + d[2] * inv[2][0]);
-    s[1] = rint(d[1] * inv[1][1] + d[2] * inv[2][1]);
-    s[2] = rint(d[2] * inv[2][2]);
-    for (k = 0; k < 3; k++) d[k] -= s[0] * h[0][k] + s[1] * h[1][k] + s[2] * h[2][k];
-    // rounding fractions finds the nearest image up to half the smallest width, which is at most half of cz, by, ax
-    if (!mds_box_is_rectangular(box)) {
-        double width[3], near;
-
-        mds_box_widths(box, width);
-        near = 0.5 * fmin(width[0], fmin(width[1], width[2]));
-        if (mds_dot(d, d) > near * near) (void)mds_box_best_of_27(box, d);
-    }
+    mds_images_nearest(&m, d);
 }
 
 #endif

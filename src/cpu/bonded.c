@@ -3,14 +3,13 @@
 //
 // Terms of one kind are cut into as many contiguous chunks as there are threads; a chunk's forces, energies and virial go
 // to its thread, so results depend on the number of threads only. Positions are continuous, but a file may hold a
-// molecule cut at the box: every difference is taken at the nearest image all the same, which is one rounding a direction.
+// molecule cut at the box: every difference is taken at the nearest image all the same, which for the usual short one is a comparison.
 // Atom ids become slots once a search; parameters stay where the system has them.
 #include "cpu/cpu.h"
 
 #include "num/bonded.h"
 
 #include <math.h>
-#include <string.h>
 
 struct cpu_bonded {
     int32_t *slot[MDS_N_TERMS]; // [n terms][atoms of the kind]
@@ -20,10 +19,9 @@ struct cpu_bonded {
 /// One thread's view: positions in, its own sums out.
 typedef struct {
     const double (*x)[3];
+    const mds_images *images;
     float    *line;
     cpu_sums *sums;
-    bool      periodic;
-    double    box[3][3], inv[3][3];
     double    virial[3][3];
 } worker;
 
@@ -32,15 +30,7 @@ static void difference(const worker *w, int32_t a, int32_t b, double r[3])
     int k;
 
     for (k = 0; k < 3; k++) r[k] = w->x[a][k] - w->x[b][k];
-    if (w->periodic) {
-        const double s0 = rint(r[0] * w->inv[0][0] + r[1] * w->inv[1][0] + r[2] * w->inv[2][0]);
-        const double s1 = rint(r[1] * w->inv[1][1] + r[2] * w->inv[2][1]);
-        const double s2 = rint(r[2] * w->inv[2][2]);
-
-        r[0] -= s0 * w->box[0][0] + s1 * w->box[1][0] + s2 * w->box[2][0];
-        r[1] -= s1 * w->box[1][1] + s2 * w->box[2][1];
-        r[2] -= s2 * w->box[2][2];
-    }
+    mds_images_nearest(w->images, r);
 }
 
 static void add(const worker *w, int32_t slot, const double f[3])
@@ -232,12 +222,7 @@ static void restraints(worker *w, const chunk *c)
         double        r[3], f[3], image[3];
 
         for (int k = 0; k < 3; k++) r[k] = w->x[a][k] - p[k];
-        if (w->periodic) {
-            mds_box box;
-
-            memcpy(box.a, w->box, sizeof box.a);
-            mds_box_nearest(&box, r);
-        }
+        mds_images_nearest(w->images, r);
         for (int k = 0; k < 3; k++) {
             w->sums->energy[MDS_EN_RESTRAINT] += 0.5 * p[3 + k] * r[k] * r[k];
             f[k] = -p[3 + k] * r[k];
@@ -264,17 +249,15 @@ static void run_chunk(worker *w, const mds_device *d, mds_term_kind kind, const 
 
 mds_status mds_cpu_bonded_stage(mds_device *d, mds_work work)
 {
-    const int threads = d->n_threads;
+    const int        threads = d->n_threads;
+    const mds_images images = mds_images_of(&d->box);
 
     (void)work; // energies and virial cost a few operations a term
     if (d->tripped) return MDS_OK;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
-        worker w = {.x = (const double(*)[3])d->x, .line = d->f_thread[t], .sums = &d->sums[t]};
+        worker w = {.x = (const double(*)[3])d->x, .images = &images, .line = d->f_thread[t], .sums = &d->sums[t]};
 
-        w.periodic = !mds_box_is_none(&d->box);
-        memcpy(w.box, d->box.a, sizeof w.box);
-        if (w.periodic) mds_box_inverse(&d->box, w.inv);
         for (int kind = 0; kind < MDS_N_TERMS; kind++) {
             const mds_terms *terms = &d->system->term[kind];
             const int64_t    n = terms->n;

@@ -76,10 +76,9 @@ mds_status mds_cpu_excluded_remap(mds_device *d)
 }
 
 typedef struct {
-    double box[3][3], inv[3][3];
-    double near2; // nm^2: a pair closer than half the smallest width needs no image
-    double cut2, inv_cut, inv_cut3;
-    bool   periodic, far; // far: there is something to take back beyond the cut-off
+    mds_images images;
+    double     cut2, inv_cut, inv_cut3;
+    bool       far; // far: there is something to take back beyond the cut-off
 } excluded_frame;
 
 /// Phi/r and (Phi/r - Phi')/r^2 beyond the cut-off.
@@ -113,15 +112,10 @@ static void pairs(const mds_device *d, const excluded_frame *frame, int32_t begi
         const double       *xi = d->x[pair.i], *xj = d->x[pair.j];
         float              *fi = lines + (size_t)(pair.i / CPU_CLUSTER) * CPU_LINE + pair.i % CPU_CLUSTER;
         float              *fj = lines + (size_t)(pair.j / CPU_CLUSTER) * CPU_LINE + pair.j % CPU_CLUSTER;
-        double              r[3] = { xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2] }, r2 = mds_dot(r, r), potential, force;
+        double              r[3] = { xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2] }, r2, potential, force;
 
-        if (frame->periodic && r2 > frame->near2) {
-            double s[3] = { rint(r[0] * frame->inv[0][0] + r[1] * frame->inv[1][0] + r[2] * frame->inv[2][0]),
-                            rint(r[1] * frame->inv[1][1] + r[2] * frame->inv[2][1]), rint(r[2] * frame->inv[2][2]) };
-
-            for (k = 0; k < 3; k++) r[k] -= s[0] * frame->box[0][k] + s[1] * frame->box[1][k] + s[2] * frame->box[2][k];
-            r2 = mds_dot(r, r);
-        }
+        mds_images_nearest(&frame->images, r);
+        r2 = mds_dot(r, r);
         if (r2 < frame->cut2) {
             const double x = 2 * r2 / frame->cut2 - 1;
 
@@ -167,7 +161,7 @@ static void refresh(mds_device *d)
 void mds_cpu_excluded(mds_device *d, mds_work work)
 {
     const double   cut = d->params.cut_q;
-    excluded_frame frame = { .periodic = !mds_box_is_none(&d->box), .cut2 = cut * cut, .inv_cut = 1 / cut,
+    excluded_frame frame = { .images = mds_images_of(&d->box), .cut2 = cut * cut, .inv_cut = 1 / cut,
                              .inv_cut3 = 1 / (cut * cut * cut), .far = d->params.coulomb == MDS_COULOMB_PME };
     const int      threads = d->n_threads;
     int            t;
@@ -175,14 +169,6 @@ void mds_cpu_excluded(mds_device *d, mds_work work)
     (void)work; // energy and virial cost a few operations a pair
     if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return;
     refresh(d);
-    if (frame.periodic) {
-        double width[3];
-
-        mds_box_inverse(&d->box, frame.inv);
-        memcpy(frame.box, d->box.a, sizeof frame.box);
-        mds_box_widths(&d->box, width);
-        frame.near2 = 0.25 * pow(fmin(width[0], fmin(width[1], width[2])), 2);
-    }
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) {
         const int64_t n = d->excluded->n;

@@ -13,7 +13,6 @@
 #include "num/vsite.h"
 
 #include <math.h>
-#include <string.h>
 
 _Static_assert((int)MDS_NUM_2FD == (int)MDS_VSITE_TWO_FD && (int)MDS_NUM_3FD == (int)MDS_VSITE_THREE_FD &&
                    (int)MDS_NUM_3FAD == (int)MDS_VSITE_THREE_FAD && (int)MDS_NUM_3OUT == (int)MDS_VSITE_THREE_OUT &&
@@ -24,34 +23,14 @@ struct cpu_vsite {
     int32_t *cut; // [n_threads + 1] chunks of the list of sites
 };
 
-/// Difference b - a of slots, nearest image.
-typedef struct {
-    bool   periodic;
-    double box[3][3], inv[3][3];
-} images;
-
-static images images_of(const mds_device *d)
-{
-    images m = {.periodic = !mds_box_is_none(&d->box)};
-
-    memcpy(m.box, d->box.a, sizeof m.box);
-    if (m.periodic) mds_box_inverse(&d->box, m.inv);
-    return m;
-}
-
-static void from_to(const images *m, const double a[3], const double b[3], double r[3])
+/// b - a, nearest image.
+static void from_to(const mds_images *m, const double a[3], const double b[3], double r[3])
 {
     for (int k = 0; k < 3; k++) r[k] = b[k] - a[k];
-    if (!m->periodic) return;
-    const double s0 = rint(r[0] * m->inv[0][0] + r[1] * m->inv[1][0] + r[2] * m->inv[2][0]);
-    const double s1 = rint(r[1] * m->inv[1][1] + r[2] * m->inv[2][1]);
-    const double s2 = rint(r[2] * m->inv[2][2]);
-    r[0] -= s0 * m->box[0][0] + s1 * m->box[1][0] + s2 * m->box[2][0];
-    r[1] -= s1 * m->box[1][1] + s2 * m->box[2][1];
-    r[2] -= s2 * m->box[2][2];
+    mds_images_nearest(m, r);
 }
 
-static void place(mds_device *d, const images *m, int32_t begin, int32_t end)
+static void place(mds_device *d, const mds_images *m, int32_t begin, int32_t end)
 {
     const mds_vsites *v = &d->system->vsite;
 
@@ -73,7 +52,7 @@ static void place(mds_device *d, const images *m, int32_t begin, int32_t end)
     }
 }
 
-static void spread(mds_device *d, const images *m, int32_t begin, int32_t end, double virial[3][3])
+static void spread(mds_device *d, const mds_images *m, int32_t begin, int32_t end, double virial[3][3])
 {
     const mds_vsites *v = &d->system->vsite;
 
@@ -105,8 +84,8 @@ static void spread(mds_device *d, const images *m, int32_t begin, int32_t end, d
 void mds_cpu_vsite_place(mds_device *d)
 {
     if (!d->system->vsite.n) return;
-    const images m = images_of(d);
-    const int    threads = d->n_threads;
+    const mds_images m = mds_images_of(&d->box);
+    const int        threads = d->n_threads;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) place(d, &m, d->vsite->cut[t], d->vsite->cut[t + 1]);
 }
@@ -115,8 +94,8 @@ void mds_cpu_vsite_spread(mds_device *d, mds_work work)
 {
     (void)work; // the virial of a site costs a few operations
     if (!d->system->vsite.n) return;
-    const images m = images_of(d);
-    const int    threads = d->n_threads;
+    const mds_images m = mds_images_of(&d->box);
+    const int        threads = d->n_threads;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) spread(d, &m, d->vsite->cut[t], d->vsite->cut[t + 1], d->sums[t].virial);
 }

@@ -25,9 +25,7 @@ typedef struct {
     double      cut_lj, cut_q, cut; // nm; HUGE_VAL: none
     double      k_rf, c_rf;         // 1/nm^3, 1/nm
     double      q_shift;            // 1/nm, taken off f qq (...)
-    double      box_inv[3][3];      // 1/nm
-    bool        skewed;             // rounding fractions may miss the nearest image beyond half the smallest width
-    double      near2;              // square of that, nm^2
+    mds_images  images;
 } sweep;
 
 /// (1 - Phi(r))/r and -d/dr of it. For the Gaussian through erfc, which does not cancel.
@@ -97,19 +95,11 @@ static bool is_excluded(const mds_system *s, int32_t i, int32_t j)
     return false;
 }
 
-/// Nearest image of x_i - x_j, the box inverted once.
+/// Nearest image of x_i - x_j.
 static void nearest(const sweep *w, int32_t i, int32_t j, double r[3])
 {
-    const double(*h)[3] = w->d->box.a;
-    const double(*inv)[3] = w->box_inv;
-
     for (int k = 0; k < 3; k++) r[k] = w->d->x[i][k] - w->d->x[j][k];
-    if (h[0][0] == 0) return;
-    const double s0 = rint(r[0] * inv[0][0] + r[1] * inv[1][0] + r[2] * inv[2][0]);
-    const double s1 = rint(r[1] * inv[1][1] + r[2] * inv[2][1]);
-    const double s2 = rint(r[2] * inv[2][2]);
-    for (int k = 0; k < 3; k++) r[k] -= s0 * h[0][k] + s1 * h[1][k] + s2 * h[2][k];
-    if (w->skewed && mds_dot(r, r) > w->near2) (void)mds_box_best_of_27(&w->d->box, r);
+    mds_images_nearest(&w->images, r);
 }
 
 /// Add force f_over_r * r on i, its opposite on j, and the virial.
@@ -194,7 +184,8 @@ static void excluded_pairs(sweep *w)
 static int32_t cell_of(const sweep *w, int32_t i, int k, int32_t n)
 {
     const double *x = w->d->x[i];
-    const double  s = x[0] * w->box_inv[0][k] + x[1] * w->box_inv[1][k] + x[2] * w->box_inv[2][k];
+    const double(*inv)[3] = w->images.inv;
+    const double  s = x[0] * inv[0][k] + x[1] * inv[1][k] + x[2] * inv[2][k];
     const int32_t cell = (int32_t)((s - floor(s)) * n);
 
     return cell < n ? cell : n - 1;
@@ -252,14 +243,7 @@ static sweep prepare(mds_device *d)
         if (p->coulomb == MDS_COULOMB_CUT) w.q_shift = 1 / p->cut_q;
         if (p->coulomb == MDS_COULOMB_PME && !d->split.prolate) real_space(d, p->cut_q, &w.q_shift, &force);
     }
-    if (!mds_box_is_none(&d->box)) {
-        double width[3];
-
-        mds_box_inverse(&d->box, w.box_inv);
-        mds_box_widths(&d->box, width);
-        w.near2 = pow(0.5 * fmin(width[0], fmin(width[1], width[2])), 2);
-        w.skewed = !mds_box_is_rectangular(&d->box);
-    }
+    w.images = mds_images_of(&d->box);
     return w;
 }
 
