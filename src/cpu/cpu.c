@@ -135,10 +135,22 @@ static mds_status derive(mds_device *d)
     return d->params.coulomb == MDS_COULOMB_PME ? mds_cpu_mesh_set(d) : MDS_OK;
 }
 
+/// Whether lists, polynomials and mesh follow from both alike: the minimiser sets a new time step in every step.
+static bool same_forces(const mds_params *a, const mds_params *b)
+{
+    return a->lj_modifier == b->lj_modifier && a->coulomb == b->coulomb && a->coulomb_shift == b->coulomb_shift &&
+           a->cut_lj == b->cut_lj && a->cut_q == b->cut_q && a->lj_switch == b->lj_switch &&
+           a->rf_dielectric == b->rf_dielectric && a->list_radius == b->list_radius && a->prune_radius == b->prune_radius &&
+           a->split == b->split && a->split_shape == b->split_shape && a->order == b->order &&
+           !memcmp(a->grid, b->grid, sizeof a->grid);
+}
+
 static mds_status cpu_set(mds_device *d, const mds_params *params)
 {
+    const bool same = same_forces(&d->params, params);
+
     d->params = *params;
-    return derive(d);
+    return same ? MDS_OK : derive(d);
 }
 
 /// Room for n slots in every array by slot; contents are kept where they were.
