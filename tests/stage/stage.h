@@ -17,6 +17,7 @@ typedef struct {
     const mds_system  *system;
     mds_device        *device;
     mds_frame          frame;
+    int32_t            every; // gradient checks: atoms 0, every, 2 every ... and those that sites are built from; 0: all
 } stage;
 
 /// Parameters to start from: LJ and Coulomb plain cut-off `cut`, no shift, no tail, lists a little beyond the cut-off.
@@ -47,7 +48,7 @@ double stage_tensor_size(const double a[3][3]);
 double stage_tensor_gap(const double a[3][3], const double b[3][3]);
 
 /// Forces against minus the numerical gradient of the potential, virial against the numerical strain derivative, for
-/// every atom that is not a virtual site. `tolerance` is relative to the largest force and largest strain derivative.
+/// the atoms that s->every asks for. `tolerance` is relative to the largest force and largest strain derivative.
 /// Prints what is off and returns how many: the caller checks for 0.
 int stage_check_gradient(stage *s, const mds_state *state, int mask, double tolerance, const char *what);
 #endif
