@@ -88,14 +88,14 @@ ALWAYS bool half_near(const super_atoms *i, int half, vf x, vf y, vf z, vf radiu
     return vm_any(any);
 }
 
-/// The mask of a tile, with the halves that are too far cleared.
+/// The mask of a tile, with the halves that are too far cleared. No branches: which half is near is hard to predict.
 ALWAYS uint32_t near_mask(const cpu_exact *query, const super_atoms *i, const cpu_tile *tile, vf radius2)
 {
-    const float *line = query->xq + 16 * (size_t)tile->j;
-    const vf     x = vf_every_group(line), y = vf_every_group(line + 4), z = vf_every_group(line + 8);
-    const bool   a = half_near(i, 0, x, y, z, radius2), b = half_near(i, 1, x, y, z, radius2);
+    const float   *line = query->xq + 16 * (size_t)tile->j;
+    const vf       x = vf_every_group(line), y = vf_every_group(line + 4), z = vf_every_group(line + 8);
+    const uint32_t a = half_near(i, 0, x, y, z, radius2), b = half_near(i, 1, x, y, z, radius2);
 
-    return tile->mask & ((a ? 0xffffu : 0) | (b ? 0xffff0000u : 0));
+    return tile->mask & ((0u - a) >> 16 | (0u - b) << 16);
 }
 
 int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32_t n)
@@ -118,12 +118,14 @@ int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32
 /// Segment of a tile by its mask; CPU_N_SEGMENTS: no pair left.
 ALWAYS uint8_t segment_of(uint32_t mask)
 {
-    const uint32_t a = mask & 0xffff, b = mask >> 16;
+    // by A present, B present, some half of it masked
+    static const uint8_t table[8] = {CPU_N_SEGMENTS, CPU_A,        CPU_B,        CPU_BOTH,
+                                     CPU_N_SEGMENTS, CPU_A_MASKED, CPU_B_MASKED, CPU_BOTH_MASKED};
+    const uint16_t a = (uint16_t)mask, b = (uint16_t)(mask >> 16);
+    // neither 0 nor 0xffff
+    const uint32_t partial = (uint16_t)(a - 1) < 0xfffe || (uint16_t)(b - 1) < 0xfffe;
 
-    if (a && b) return mask == 0xffffffffu ? CPU_BOTH : CPU_BOTH_MASKED;
-    if (a) return a == 0xffff ? CPU_A : CPU_A_MASKED;
-    if (b) return b == 0xffff ? CPU_B : CPU_B_MASKED;
-    return CPU_N_SEGMENTS;
+    return table[(a != 0) | (b != 0) << 1 | partial << 2];
 }
 
 void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint8_t *scratch,
@@ -131,8 +133,8 @@ void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, i
 {
     const vf    radius2 = vf_set(query->radius2);
     cpu_part   *part = &inner->part[inner->n_parts];
-    int32_t     count[CPU_N_SEGMENTS + 1] = {0}, *j[CPU_N_SEGMENTS];
-    uint32_t   *mask[CPU_N_SEGMENTS];
+    int32_t     count[CPU_N_SEGMENTS + 1] = {0};
+    int64_t     at[CPU_N_SEGMENTS + 1], at_mask[CPU_N_SEGMENTS];
     super_atoms i;
     int32_t     k;
 
@@ -148,19 +150,20 @@ void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, i
     memcpy(part->t, query->t, sizeof part->t);
     memcpy(part->n, count, sizeof part->n);
     for (k = 0; k < CPU_N_SEGMENTS; k++) {
-        j[k] = inner->j + inner->n_j;
-        mask[k] = inner->mask + inner->n_mask;
+        at[k] = inner->n_j;
+        at_mask[k] = inner->n_mask;
         inner->n_j += count[k];
         if (k % 2 == 0) inner->n_mask += count[k];
     }
+    at[CPU_N_SEGMENTS] = inner->n_j; // dropped tiles land here, one over the other
     for (k = 0; k < n; k++) {
         const int s = scratch[k];
 
-        if (s == CPU_N_SEGMENTS) continue;
-        *j[s]++ = tile[k].j;
-        if (s == CPU_BOTH_MASKED) *mask[s]++ = tile[k].mask;
-        if (s == CPU_A_MASKED) *mask[s]++ = tile[k].mask & 0xffff;
-        if (s == CPU_B_MASKED) *mask[s]++ = tile[k].mask >> 16;
+        inner->j[at[s]] = tile[k].j;
+        at[s] += s != CPU_N_SEGMENTS;
+        if (s == CPU_BOTH_MASKED) inner->mask[at_mask[s]++] = tile[k].mask;
+        if (s == CPU_A_MASKED) inner->mask[at_mask[s]++] = tile[k].mask & 0xffff;
+        if (s == CPU_B_MASKED) inner->mask[at_mask[s]++] = tile[k].mask >> 16;
     }
     inner->n_parts++;
 }

@@ -83,30 +83,30 @@ static int image_sign(const int8_t image[3])
     return 0;
 }
 
-/// Mask of a tile that the boxes say is near A (bit 0), B (bit 1).
-static uint32_t tile_mask(const cpu_lane *lane, int32_t super, int sign, const cpu_tile *found)
+/// Masks of n tiles found near A (bit 0 of what near gives), B (bit 1), into place; empty ones go. Returns how many stay.
+static int32_t set_masks(cpu_lane *lane, int32_t super, int sign, int32_t n)
 {
     enum { UPPER = 0x08ce }; // bits 4 i + j with j > i
     const uint32_t self = sign > 0 ? 0xffff : sign < 0 ? 0 : UPPER;
-    const int32_t  first = 2 * super;
-    uint32_t       a = found->mask & 1 ? 0xffff : 0, b = found->mask & 2 ? 0xffff : 0;
+    cpu_tile      *found = lane->found;
+    int32_t        k, left = 0;
 
-    if (found->j == first) {
-        a &= self;
-        b = 0; // cluster B against A: the pair is A against B at the opposite image
-    } else if (found->j == first + 1) {
-        b &= self;
+    for (k = 0; k < n; k++) {
+        const int32_t  j = found[k].j;
+        const uint32_t a = found[k].mask & 1, b = found[k].mask >> 1;
+        uint32_t       mask = ((0u - a) >> 16 | (0u - b) << 16) & ~lane->excluded[j];
+
+        if (j < 2 * super + 2) // the super itself; cluster B against A is A against B at the opposite image
+            mask &= j == 2 * super ? self : 0xffff | self << 16;
+        found[left].j = j;
+        found[left].mask = mask;
+        left += mask != 0;
     }
-    return (a | b << 16) & ~lane->excluded[found->j];
+    return left;
 }
 
 /// Cost of a tile and of an entry, in units of an eighth of half a tile's arithmetic.
 enum { WEIGHT_HALF = 8, WEIGHT_TILE = 5, WEIGHT_ENTRY = 40 };
-
-static bool is_partial(uint32_t mask)
-{
-    return ((mask & 0xffff) && (mask & 0xffff) != 0xffff) || ((mask >> 16) && (mask >> 16) != 0xffff);
-}
 
 /// Exact distances; then the entry's numbers. Leaves no entry if nothing is left.
 static void finish_entry(mds_device *d, cpu_chunk *chunk, cpu_entry *entry)
@@ -116,16 +116,18 @@ static void finish_entry(mds_device *d, cpu_chunk *chunk, cpu_entry *entry)
     double          t[3];
     const float     r = (float)(list->radius_outer + CPU_ROUNDING);
     const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = entry->super};
-    int32_t         k;
+    int32_t         k, halves = 0;
 
     mds_cpu_list_translation(list, entry->image, entry->super, tile[0].j / 2, t);
     entry->n = list->isa->trim(&query, tile, entry->n);
     chunk->n_tiles = (size_t)entry->first + (size_t)entry->n;
-    entry->weight = WEIGHT_ENTRY;
     for (k = 0; k < entry->n; k++) {
-        entry->weight += WEIGHT_TILE + WEIGHT_HALF * (((tile[k].mask & 0xffff) != 0) + ((tile[k].mask >> 16) != 0));
-        entry->n_masked += is_partial(tile[k].mask);
+        const uint16_t a = (uint16_t)tile[k].mask, b = (uint16_t)(tile[k].mask >> 16);
+
+        halves += (a != 0) + (b != 0);
+        entry->n_masked += (uint16_t)(a - 1) < 0xfffe || (uint16_t)(b - 1) < 0xfffe; // a half neither empty nor full
     }
+    entry->weight = WEIGHT_ENTRY + WEIGHT_TILE * entry->n + WEIGHT_HALF * halves;
     if (entry->n) chunk->n_entries++;
 }
 
@@ -134,16 +136,8 @@ static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, i
                               int32_t n)
 {
     const cpu_list *list = d->list;
-    const int       sign = image_sign(image);
-    int32_t         left, k;
+    int32_t         left = set_masks(lane, super, image_sign(image), n), k;
 
-    for (k = 0, left = 0; k < n; k++) {
-        const uint32_t mask = tile_mask(lane, super, sign, &lane->found[k]);
-
-        lane->found[left].j = lane->found[k].j;
-        lane->found[left].mask = mask;
-        left += mask != 0;
-    }
     while (left) {
         const double *origin = list->origin[lane->found[0].j / 2];
         const int32_t here = left;
@@ -153,7 +147,13 @@ static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, i
         cpu_entry *entry = &chunk->entry[chunk->n_entries];
 
         *entry = (cpu_entry){.first = (int64_t)chunk->n_tiles, .super = super, .image = {image[0], image[1], image[2]}};
-        for (k = 0, left = 0; k < here; k++) {
+        if (list->one_region) {
+            memcpy(chunk->tile + chunk->n_tiles, lane->found, (size_t)left * sizeof *lane->found);
+            chunk->n_tiles += (size_t)left;
+            entry->n = left;
+            left = 0;
+        }
+        for (k = 0, left = 0; k < here && !list->one_region; k++) {
             const cpu_tile tile = lane->found[k];
 
             if (!memcmp(list->origin[tile.j / 2], origin, sizeof list->origin[0]))
@@ -324,7 +324,7 @@ static mds_status close_share(mds_device *d, int t, size_t c, size_t e, share *s
         lane[1].first_entry = e;
     }
     MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, s->parts, sizeof *lane->inner.part));
-    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j, sizeof *lane->inner.j));
+    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j + 1, sizeof *lane->inner.j)); // one for what prune drops
     MDS_TRY(mds_grow(&lane->inner.mask, &lane->cap_mask, s->mask, sizeof *lane->inner.mask));
     *s = (share){0};
     return MDS_OK;

@@ -58,6 +58,8 @@ struct cpu_list {
     double   centre[3];    // nm: middle of the brick that atoms are wrapped into
     double   length[3];    // nm: its edges
     double   spacing[3];   // nm: of the origins of regions
+    double   inverse[3];   // 1/nm: of the box's diagonal
+    bool     one_region;   // every origin is 0
     double   extent;       // nm: largest distance from the centre along an axis
     int32_t  n_column[2];  // columns along x and y
     int32_t *column_key;   // [n_columns + 1] first key

@@ -80,7 +80,7 @@ static void wrap(const cpu_list *list, const double x[3], double w[3], int32_t i
     for (k = 2; k >= 0; k--) {
         image[k] = 0;
         if (!list->periodic) continue;
-        image[k] = -(int32_t)floor(w[k] / h[k][k]);
+        image[k] = -(int32_t)floor(w[k] * list->inverse[k]); // rounding may leave w a hair outside: no harm
         for (l = 0; l <= k; l++) w[l] += image[k] * h[k][l];
     }
     for (k = 0; k < 3; k++) w[k] -= list->centre[k];
@@ -158,12 +158,15 @@ static mds_status set_frame(mds_device *d)
 
     list->periodic = !mds_box_is_none(&d->box);
     list->box = d->box;
+    list->one_region = list->periodic;
     for (k = 0; k < 3; k++) {
         double lo = 0, hi = d->box.a[k][k];
 
         if (!list->periodic) bulk(d, k, &lo, &hi);
         list->centre[k] = 0.5 * (lo + hi);
         list->length[k] = fmax(hi - lo, 0.1); // a plane or a line of atoms still needs a volume
+        list->inverse[k] = list->periodic ? 1 / d->box.a[k][k] : 0;
+        list->one_region = list->one_region && list->length[k] <= REGION;
         list->spacing[k] = list->periodic ? list->length[k] / ceil(list->length[k] / REGION) : REGION;
     }
     // a cluster of 4 is then about as wide as it is long; never more columns than there are clusters
@@ -373,8 +376,10 @@ static void fill_super(mds_device *d, int32_t super, const cpu_key *key, int32_t
         const double m = list->periodic ? rint(list->length[k] / list->spacing[k]) : 1;
         const double base = 0.5 * (m - 1) * list->spacing[k];
         const double middle = 0.5 * (key[0].w[k] + key[n - 1].w[k]);
+        double       index = rint((middle + base) / list->spacing[k]);
 
-        list->origin[super][k] = rint((middle + base) / list->spacing[k]) * list->spacing[k] - base;
+        if (list->periodic) index = fmin(fmax(index, 0), m - 1); // a hair outside of the brick is no other region
+        list->origin[super][k] = index * list->spacing[k] - base + 0.0; // never -0: origins are compared as bytes
     }
     for (i = 0; i < CPU_SUPER; i++) {
         const int32_t slot = CPU_SUPER * super + i;

@@ -302,6 +302,9 @@ static void boxes(void)
     r = fluid(octahedron(1.3), RULE_LORENTZ, 0.53, MDS_COULOMB_PME); // width 1.0614
     r.params.list_radius = 1.1;
     check("small octahedron, list wider than the box", &r);
+    r.params.cut_lj = r.params.cut_q = 0.64; // above half the width, below half the shortest lattice vector
+    r.params.list_radius = 0.8;
+    check("small octahedron, cut-off above half its width", &r);
     drop(&r);
     r = fluid(flat, RULE_GEOMETRIC, 0.9, MDS_COULOMB_PME);
     check("flat box", &r);

@@ -167,6 +167,14 @@ static void completeness(void)
     no_pair_is_missed("list radius of almost a box edge", &r);
     r = gas(octahedron(1.3), 120, 0.53, 1.4, 0.6);
     no_pair_is_missed("small octahedron, list radius above the edge", &r);
+    r = gas(octahedron(1.3), 120, 0.64, 0.9, 0.7);
+    no_pair_is_missed("small octahedron, cut-off above half its width", &r);
+    r = gas(cube, 900, 0.9, 1.1, 0.95); // on the faces of the box and a rounding error to either side
+    for (int32_t i = 0; i < 900; i += 5) r.state.x[i][i % 3] = 3.0 * (i % 4 - 1) * (1 + (i % 7 - 3) * 1e-16);
+    no_pair_is_missed("atoms on the faces", &r);
+    r = gas((mds_box){{{16, 0, 0}, {0, 2, 0}, {0, 0, 2}}}, 2000, 0.9, 1.1, 0.95); // and where two regions meet
+    for (int32_t i = 0; i < 2000; i += 5) r.state.x[i][0] = 8.0 * (i % 4 - 1) * (1 + (i % 7 - 3) * 1e-16);
+    no_pair_is_missed("atoms between regions", &r);
     r = gas(long_z, 3000, 0.8, 1.0, 0.85);
     no_pair_is_missed("long box", &r);
     r = gas(rod, 2000, 0.8, 1.0, 0.85);
@@ -288,10 +296,10 @@ static void faults_are_told(void)
     TEST_INT(fault_of(&r, &atom), MDS_FAULT_CUTOFF);
     r.state.box.a[1][1] = 1.81;
     TEST_INT(fault_of(&r, &atom), 0);
-    // an octahedron's edge is longer than its width: 0.8165 of it
-    r.state.box = octahedron(2.2);
+    // a neighbour is one image up to half the shortest lattice vector: an octahedron's edge, though its width is 0.8165 of that
+    r.state.box = octahedron(1.79);
     TEST_INT(fault_of(&r, &atom), MDS_FAULT_CUTOFF);
-    r.state.box = octahedron(2.21);
+    r.state.box = octahedron(1.81);
     TEST_INT(fault_of(&r, &atom), 0);
     drop(&r);
 }
