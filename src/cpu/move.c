@@ -30,7 +30,7 @@ static void drift_atom(double x[3], double v[3], double h, double max_move)
     }
 }
 
-/// Ornstein-Uhlenbeck for one atom, exact for any time [gardiner].
+/// Ornstein-Uhlenbeck for one atom, exact for any time.
 static void noise_atom(const mds_device *d, const cpu_op *op, int32_t slot, double im, double v[3])
 {
     const double spread = sqrt(op->spread * im);
