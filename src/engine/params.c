@@ -83,16 +83,20 @@ static mds_status choose_mesh(mds_sim *s)
 {
     const mds_config *c = s->config;
     mds_params       *p = &s->params;
-    mds_pme_system    sys = {.n_atoms = s->system.n_atoms, .volume = mds_box_volume(&s->start.box)};
+    mds_pme_system    sys = {.n_atoms = s->system.n_atoms, .box = s->start.box, .volume = mds_box_volume(&s->start.box)};
     mds_pme_choice    choice = {0};
     const bool        gaussian = c->pme.split == MDS_SPLIT_GAUSSIAN || c->pme.beta > 0;
+    double            edge[3];
     int32_t           i;
     int               k;
 
     if (p->coulomb != MDS_COULOMB_PME) return MDS_OK;
-    mds_box_widths(&s->start.box, sys.box_width);
-    for (k = 0; k < 3; k++) sys.edge[k] = mds_norm(s->start.box.a[k]);
-    for (i = 0; i < s->system.n_atoms; i++) sys.sum_q2 += s->system.charge[i] * s->system.charge[i];
+    for (k = 0; k < 3; k++) edge[k] = mds_norm(s->start.box.a[k]);
+    sys.structure = mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->start.x, s->system.charge, &s->start.box);
+    for (i = 0; i < s->system.n_atoms; i++) {
+        sys.sum_q2 += s->system.charge[i] * s->system.charge[i];
+        sys.sum_q4 += pow(s->system.charge[i], 4);
+    }
     choice.split = gaussian ? MDS_NUM_GAUSSIAN : MDS_NUM_PROLATE;
     choice.shape = gaussian ? c->pme.beta : c->pme.c;
     choice.cut = p->cut_q;
@@ -115,7 +119,7 @@ static mds_status choose_mesh(mds_sim *s)
     say(s, "mesh: %s split, %s = %.5g%s, order %d, grid %d x %d x %d, spacing %.4f nm, estimated force error %.3g kJ/mol/nm",
         p->split == MDS_SPLIT_PROLATE ? "prolate" : "Gaussian", p->split == MDS_SPLIT_PROLATE ? "c" : "beta", p->split_shape,
         p->split == MDS_SPLIT_PROLATE ? "" : " 1/nm", p->order, p->grid[0], p->grid[1], p->grid[2],
-        fmax(sys.edge[0] / p->grid[0], fmax(sys.edge[1] / p->grid[1], sys.edge[2] / p->grid[2])), choice.error);
+        fmax(edge[0] / p->grid[0], fmax(edge[1] / p->grid[1], edge[2] / p->grid[2])), choice.error);
     return MDS_OK;
 }
 

@@ -12,7 +12,7 @@
 // M_n comes from its closed form of truncated powers (the product uses the recursion):
 //     M_n(u) = 1/(n-1)! sum_k (-1)^k C(n,k) (u - k)_+^(n-1),   M_n(u) = M_n(n - u),   M_n' = M_{n-1}(u) - M_{n-1}(u-1).
 // Indices above K/2 are negative frequencies; m = K/2 counts as -K/2 along the first two directions, as in GROMACS.
-// Odd orders have b(K/2) infinite: the neighbours' mean is used, as in GROMACS.
+// Odd orders have no Euler spline at K/2 and a bad one beside it: they use the least-squares factor [hockney1988].
 #include "ref/ref.h"
 
 #include "base/units.h"
@@ -56,15 +56,23 @@ static double b_spline_slope(int n, double u)
     return b_spline(n - 1, u) - b_spline(n - 1, u - 1);
 }
 
+/// Even orders: the Euler spline. Odd orders: U^2/(sum_s U_s^2)^2 with the spectrum U = (sin x/x)^n at the wave and its
+/// aliases, whose sum of squares is the Fourier sum of the spline's autocorrelation, M_2n at the integers.
 static void moduli(int32_t n, int order, double *b2)
 {
     for (int32_t m = 0; m < n; m++) {
         double complex sum = 0;
 
-        for (int k = 0; k < order - 1; k++) sum += b_spline(order, k + 1) * cexp(2 * MDS_PI * I * (double)m * k / n);
-        b2[m] = 1 / (creal(sum) * creal(sum) + cimag(sum) * cimag(sum));
+        if (order % 2 == 0) {
+            for (int k = 0; k < order - 1; k++) sum += b_spline(order, k + 1) * cexp(2 * MDS_PI * I * (double)m * k / n);
+            b2[m] = 1 / (creal(sum) * creal(sum) + cimag(sum) * cimag(sum));
+        } else {
+            const double x = MDS_PI * (2 * m > n ? m - n : m) / n, u = m ? pow(sin(x) / x, order) : 1;
+
+            for (int k = -order; k <= order; k++) sum += b_spline(2 * order, order + k) * cexp(2 * MDS_PI * I * (double)m * k / n);
+            b2[m] = u * u / (creal(sum) * creal(sum));
+        }
     }
-    if (order % 2 && n % 2 == 0) b2[n / 2] = (b2[n / 2 - 1] + b2[n / 2 + 1 < n ? n / 2 + 1 : 0]) / 2;
 }
 
 void mds_ref_mesh_close(mds_device *d)
