@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spread and gather, compiled once per ISA level (ISA_TABLE is the name of the table).
+// Spread and gather, compiled once per ISA level.
 //
 // The weights of one atom along one direction are a vector over its `order` points, each a polynomial in y = w - 1/2: Horner's
 // rule on vectors, with no recursion and no transposition. Along z that vector meets a row of the mesh directly (4 or 8
@@ -8,6 +8,7 @@
 //   gather: per a, sums over b of theta_y row and theta_y' row, then three FMAs: 44 FMAs at order 4, three sums at the end
 // Orders 5 to 8 use vectors of 8 floats of which the last weights are 0; rows are padded so that the extra floats exist.
 // Loops have constant lengths and are unrolled, so that vectors stay in registers and elements are picked by constants.
+#include "cpu/isa.h"
 #include "cpu/isa_mesh.h"
 
 #include <math.h>
@@ -65,7 +66,8 @@ FLAVOUR(6, row8)
 FLAVOUR(7, row8)
 FLAVOUR(8, row8)
 
-const isa_mesh ISA_TABLE = {
+extern const isa_mesh MDS_ISA_NAME(mds_isa_mesh);
+const isa_mesh        MDS_ISA_NAME(mds_isa_mesh) = {
     .place = place,
     .spread = { 0, 0, 0, 0, spread_4, spread_5, spread_6, spread_7, spread_8 },
     .gather = { 0, 0, 0, 0, gather_4, gather_5, gather_6, gather_7, gather_8 },

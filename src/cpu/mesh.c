@@ -76,25 +76,23 @@ void mds_cpu_mesh_close(mds_device *d)
     d->mesh = NULL;
 }
 
-/// Kernels of a level; without one (or a level that was not compiled) the best that this machine runs.
-static const isa_mesh *choose(const char *level)
+/// Kernels of the level that isa.c has chosen.
+static const isa_mesh *kernels_of(const char *level)
 {
-    if (!strcmp(level, "generic")) return &mds_isa_mesh_generic;
-#ifdef MDS_ISA_AVX512
-    if (strcmp(level, "avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return &mds_isa_mesh_avx512;
+#ifdef MDS_HAVE_AVX512
+    if (!strcmp(level, "avx512")) return &mds_isa_mesh_avx512;
 #endif
-#ifdef MDS_ISA_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &mds_isa_mesh_avx2;
+#ifdef MDS_HAVE_AVX2
+    if (!strcmp(level, "avx2")) return &mds_isa_mesh_avx2;
 #endif
+    (void)level;
     return &mds_isa_mesh_generic;
 }
 
 mds_status mds_cpu_mesh_open(mds_device *d)
 {
     MDS_TRY(mds_alloc(&d->mesh, 1, sizeof *d->mesh));
-    d->mesh->isa = choose(d->isa);
+    d->mesh->isa = kernels_of(d->isa);
     d->mesh->total_charge = d->system->total_charge;
     return MDS_OK;
 }
