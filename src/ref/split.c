@@ -11,8 +11,9 @@
 //     (1 - t^2) psi'' - 2 t psi' + (chi - c^2 t^2) psi = 0      that stays finite at t = 1   [slepian1961].
 // A power series psi = sum a_k t^(2k) turns the equation into a three-term recursion for a_k. For a wrong chi the
 // solution has a logarithm at t = 1 and the a_k fall like 1/k only, with a sign that tells on which side of the
-// eigenvalue chi lies: so chi is found by bisection, and the coefficients are at hand. The terms cancel like exp(c/2),
-// which long double covers for every c that is of use. (The product expands psi in Legendre polynomials.)
+// eigenvalue chi lies: so chi is found by bisection. The recursion runs upwards as long as the a_k grow and, as ratios from
+// the far end, downwards where they fall, the stable way each time. The terms cancel like exp(c/2), which long double covers
+// for every c that is of use. (The product expands psi in Legendre polynomials.)
 #include "ref/ref.h"
 
 #include "base/units.h"
@@ -47,12 +48,22 @@ static void solve_prolate(double c, ref_split *s)
         else
             high = middle;
     }
-    recursion(c, (low + high) / 2, a);
+    const long double chi = (low + high) / 2;
+    recursion(c, chi, a);
+    long double ratio[REF_SERIES]; // a[k+1]/a[k]
+    const int   peak = (int)(c / 4);
+    ratio[REF_SERIES - 1] = 0;
+    for (int k = REF_SERIES - 1; k > peak; k--) {
+        const long double m = 2 * k;
 
-    // beyond their smallest size the coefficients are rounding that grew: cut there
-    int n = 1;
-    for (int k = 1; k < REF_SERIES; k++)
-        if (fabsl(a[k]) < fabsl(a[n - 1]) || k < c) n = k + 1;
+        ratio[k - 1] = c * c / ((m + 2) * (m + 1) * ratio[k] - (m * (m + 1) - chi));
+    }
+    int n = peak + 1;
+    for (int k = peak; k + 1 < REF_SERIES && fabsl(a[k]) > LDBL_EPSILON * 1e-3L; k++) {
+        a[k + 1] = a[k] * ratio[k];
+        n = k + 2;
+    }
+
     long double edge = 0;
     for (int k = 0; k < n; k++) edge += a[k];
     s->n = n;
