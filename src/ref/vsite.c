@@ -40,10 +40,61 @@ static void multiply(const double a[3][3], const double b[3][3], double out[3][3
         }
 }
 
+/// d cos(theta) rij/|rij| + d sin(theta) r/|r| with r = rjk - rij (rij.rjk)/(rij.rij); a is rij, rik the other.
+static void construct_fad(const double p[3], const double a[3], const double rik[3], double offset[3], jacobian *j)
+{
+    double rjk[3], r[3], u[3][3], g[3][3], across[3][3], along[3][3], by_rjk[3][3], by_a[3][3];
+
+    for (int k = 0; k < 3; k++) rjk[k] = rik[k] - a[k];
+    const double a2 = mds_dot(a, a), s = mds_dot(a, rjk) / a2;
+    for (int k = 0; k < 3; k++) r[k] = rjk[k] - s * a[k];
+    unit_gradient(a, u);
+    unit_gradient(r, g);
+    for (int k = 0; k < 3; k++)
+        for (int l = 0; l < 3; l++) {
+            across[k][l] = (k == l) - a[k] * a[l] / a2;                          // dr/drjk
+            along[k][l] = -s * (k == l) + a[k] * (2 * s * a[l] - rjk[l]) / a2; // dr/da
+        }
+    multiply(g, across, by_rjk); // of r/|r|
+    multiply(g, along, by_a);
+    for (int k = 0; k < 3; k++) {
+        offset[k] = p[1] * (cos(p[0]) * a[k] / sqrt(a2) + sin(p[0]) * r[k] / mds_norm(r));
+        for (int l = 0; l < 3; l++) {
+            j->j[1][k][l] = p[1] * (cos(p[0]) * u[k][l] + sin(p[0]) * (by_a[k][l] - by_rjk[k][l]));
+            j->j[2][k][l] = p[1] * sin(p[0]) * by_rjk[k][l];
+        }
+    }
+}
+
+/// c r/|r| with r = ja x jb, ja = a rik - rij, jb = b ril - rij.
+static void construct_fdn(const double p[3], double d[4][3], double offset[3], jacobian *j)
+{
+    double ja[3], jb[3], r[3], g[3][3], m[3][3], by_ja[3][3], by_jb[3][3];
+
+    for (int k = 0; k < 3; k++) {
+        ja[k] = p[0] * d[2][k] - d[1][k];
+        jb[k] = p[1] * d[3][k] - d[1][k];
+    }
+    mds_cross(ja, jb, r);
+    unit_gradient(r, g);
+    cross_matrix(ja, m); // dr/djb
+    multiply(g, m, by_jb);
+    cross_matrix(jb, m); // -dr/dja
+    multiply(g, m, by_ja);
+    for (int k = 0; k < 3; k++) {
+        offset[k] = p[2] * r[k] / mds_norm(r);
+        for (int l = 0; l < 3; l++) {
+            j->j[1][k][l] = p[2] * (by_ja[k][l] - by_jb[k][l]);
+            j->j[2][k][l] = -p[2] * p[0] * by_ja[k][l];
+            j->j[3][k][l] = p[2] * p[1] * by_jb[k][l];
+        }
+    }
+}
+
 /// Offset of the site from its first atom and the gradients along all; d[m] = x_m - x_0 nearest image.
 static void construct(mds_vsite_kind kind, const double p[3], double d[4][3], double offset[3], jacobian *j)
 {
-    double rjk[3], r[3], g[3][3], h[3][3], c1[3][3], c2[3][3];
+    double r[3], g[3][3], c1[3][3], c2[3][3];
 
     memset(j, 0, sizeof *j);
     switch (kind) {
@@ -65,31 +116,9 @@ static void construct(mds_vsite_kind kind, const double p[3], double d[4][3], do
             }
         }
         break;
-    case MDS_VSITE_THREE_FAD: { // r = rjk - rij (rij.rjk)/(rij.rij)
-        for (int k = 0; k < 3; k++) rjk[k] = d[2][k] - d[1][k];
-        const double  a2 = mds_dot(d[1], d[1]), s = mds_dot(d[1], rjk) / a2;
-        const double *a = d[1];
-        double        u[3][3];
-        for (int k = 0; k < 3; k++) r[k] = rjk[k] - s * a[k];
-        unit_gradient(a, u);
-        unit_gradient(r, g);
-        // dr/drjk = 1 - a a/a2; dr/da = -s + a (2 s a - rjk)/a2
-        for (int k = 0; k < 3; k++)
-            for (int l = 0; l < 3; l++) {
-                c1[k][l] = (k == l) - a[k] * a[l] / a2;
-                c2[k][l] = -s * (k == l) + a[k] * (2 * s * a[l] - rjk[l]) / a2;
-            }
-        multiply(g, c1, h);  // d(r/|r|)/drjk
-        multiply(g, c2, c1); // d(r/|r|)/da
-        for (int k = 0; k < 3; k++) {
-            offset[k] = p[1] * (cos(p[0]) * a[k] / sqrt(a2) + sin(p[0]) * r[k] / mds_norm(r));
-            for (int l = 0; l < 3; l++) {
-                j->j[1][k][l] = p[1] * (cos(p[0]) * u[k][l] + sin(p[0]) * (c1[k][l] - h[k][l]));
-                j->j[2][k][l] = p[1] * sin(p[0]) * h[k][l];
-            }
-        }
+    case MDS_VSITE_THREE_FAD:
+        construct_fad(p, d[1], d[2], offset, j);
         break;
-    }
     case MDS_VSITE_THREE_OUT:
         mds_cross(d[1], d[2], r);
         cross_matrix(d[1], c1);
@@ -102,28 +131,9 @@ static void construct(mds_vsite_kind kind, const double p[3], double d[4][3], do
             }
         }
         break;
-    case MDS_VSITE_FOUR_FDN: { // rja = a rik - rij, rjb = b ril - rij, r = rja x rjb
-        double ja[3], jb[3];
-        for (int k = 0; k < 3; k++) {
-            ja[k] = p[0] * d[2][k] - d[1][k];
-            jb[k] = p[1] * d[3][k] - d[1][k];
-        }
-        mds_cross(ja, jb, r);
-        unit_gradient(r, g);
-        cross_matrix(ja, c1); // dr/djb
-        cross_matrix(jb, c2); // -dr/dja
-        multiply(g, c1, h);
-        multiply(g, c2, c1);
-        for (int k = 0; k < 3; k++) {
-            offset[k] = p[2] * r[k] / mds_norm(r);
-            for (int l = 0; l < 3; l++) {
-                j->j[1][k][l] = p[2] * (c1[k][l] - h[k][l]);
-                j->j[2][k][l] = -p[2] * p[0] * c1[k][l];
-                j->j[3][k][l] = p[2] * p[1] * h[k][l];
-            }
-        }
+    case MDS_VSITE_FOUR_FDN:
+        construct_fdn(p, d, offset, j);
         break;
-    }
     case MDS_VSITE_LINEAR:
         break; // any number of atoms: by the callers
     }
