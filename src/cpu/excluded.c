@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Excluded pairs and the self energy, in double.
 //
-// The pair kernels skip excluded pairs altogether, but the mesh cannot: it has given every pair its long-range share
-// Phi(r)/r, and every charge one with itself. Both are taken back here, for the nearest image at any distance:
-//     E = -f qq Phi(r)/r,  F.r = f qq (Phi' - Phi/r),  self: E = -f/2 q^2 lim Phi/r                        (docs/theory/mesh.md)
-// Inside the cut-off Phi/r is the same polynomial in u = (r/rc)^2 that the pair kernels subtract, here fitted to 1e-12: no
-// division, no cancellation, and r = 0 is nothing special. Beyond it Phi is 1 (prolate) or erf (Gaussian, rare).
-// Reaction field has the same form with k r^2 - c in place of -Phi/r, and nothing beyond the cut-off (GROMACS' convention).
-// These terms count as coul_sr.
+// The pair kernels skip excluded pairs altogether, but the mesh cannot: it has given every pair its
+// long-range share Phi(r)/r, and every charge one with itself. Both are taken back here, for the nearest
+// image at any distance:
+//     E = -f qq Phi(r)/r,  F.r = f qq (Phi' - Phi/r),  self: E = -f/2 q^2 lim Phi/r (docs/theory/mesh.md)
+// Inside the cut-off Phi/r is the same polynomial in u = (r/rc)^2 that the pair kernels subtract, here fitted
+// to 1e-12: no division, no cancellation, and r = 0 is nothing special. Beyond it Phi is 1 (prolate) or erf
+// (Gaussian, rare). Reaction field has the same form with k r^2 - c in place of -Phi/r, and nothing beyond
+// the cut-off (GROMACS' convention). These terms count as coul_sr.
 #include "cpu/cpu.h"
 
 #include "base/units.h"
@@ -49,7 +50,8 @@ mds_status mds_cpu_excluded_open(mds_device *d)
     MDS_TRY(mds_alloc(&d->excluded, 1, sizeof *d->excluded));
     for (i = 0; i < s->n_atoms; i++) {
         d->excluded->sum_q2 += s->charge[i] * s->charge[i];
-        for (e = s->excl_start[i]; e < s->excl_start[i + 1]; e++) n += s->excl[e] > i && s->charge[i] * s->charge[s->excl[e]] != 0;
+        for (e = s->excl_start[i]; e < s->excl_start[i + 1]; e++)
+            n += s->excl[e] > i && s->charge[i] * s->charge[s->excl[e]] != 0;
     }
     d->excluded->n = (int32_t)n;
     return mds_alloc(&d->excluded->pair, n, sizeof *d->excluded->pair);
@@ -68,7 +70,8 @@ mds_status mds_cpu_excluded_remap(mds_device *d)
         for (e = i < 0 ? 0 : s->excl_start[i]; e < (i < 0 ? 0 : s->excl_start[i + 1]); e++) {
             const double qq = MDS_COULOMB * s->charge[i] * s->charge[s->excl[e]];
 
-            if (s->excl[e] > i && qq != 0) *pair++ = (excluded_pair){ .i = slot, .j = d->slot_of[s->excl[e]], .qq = qq };
+            if (s->excl[e] > i && qq != 0)
+                *pair++ = (excluded_pair){.i = slot, .j = d->slot_of[s->excl[e]], .qq = qq};
         }
     }
     MDS_ASSERT(pair == d->excluded->pair + d->excluded->n);
@@ -100,10 +103,11 @@ static double horner(const double *c, int degree, double x)
 }
 
 /// Pairs [begin, end): forces into the lines, energy and virial into the sums.
-static void pairs(const mds_device *d, const excluded_frame *frame, int32_t begin, int32_t end, float *lines, cpu_sums *sums)
+static void pairs(const mds_device *d, const excluded_frame *frame, int32_t begin, int32_t end, float *lines,
+                  cpu_sums *sums)
 {
     const mds_short *poly = &d->excluded->range;
-    double           energy = 0, virial[3][3] = { { 0 } };
+    double           energy = 0, virial[3][3] = {{0}};
     int32_t          p;
     int              k, l;
 
@@ -112,7 +116,7 @@ static void pairs(const mds_device *d, const excluded_frame *frame, int32_t begi
         const double       *xi = d->x[pair.i], *xj = d->x[pair.j];
         float              *fi = lines + (size_t)(pair.i / CPU_CLUSTER) * CPU_LINE + pair.i % CPU_CLUSTER;
         float              *fj = lines + (size_t)(pair.j / CPU_CLUSTER) * CPU_LINE + pair.j % CPU_CLUSTER;
-        double              r[3] = { xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2] }, r2, potential, force;
+        double              r[3] = {xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2]}, r2, potential, force;
 
         mds_images_nearest(&frame->images, r);
         r2 = mds_dot(r, r);
@@ -146,9 +150,12 @@ static void refresh(mds_device *d)
     const mds_params *p = &d->params;
     const double      shape = p->coulomb == MDS_COULOMB_PME ? d->split.shape : p->rf_dielectric;
 
-    if (e->ready && e->coulomb == p->coulomb && e->kind == d->split.kind && e->cut == p->cut_q && e->shape == shape) return;
+    if (e->ready && e->coulomb == p->coulomb && e->kind == d->split.kind && e->cut == p->cut_q &&
+        e->shape == shape)
+        return;
     if (p->coulomb == MDS_COULOMB_PME)
-        MDS_ASSERT(mds_short_ewald(&d->split, false, 1e-12, &e->range) == MDS_OK); // set_coulomb asked for the same
+        MDS_ASSERT(mds_short_ewald(&d->split, false, 1e-12, &e->range) ==
+                   MDS_OK); // set_coulomb asked for the same
     else
         mds_short_reaction_field(p->cut_q, p->rf_dielectric, &e->range);
     e->coulomb = p->coulomb;
@@ -161,8 +168,11 @@ static void refresh(mds_device *d)
 void mds_cpu_excluded(mds_device *d, mds_work work)
 {
     const double   cut = d->params.cut_q;
-    excluded_frame frame = { .images = mds_images_of(&d->box), .cut2 = cut * cut, .inv_cut = 1 / cut,
-                             .inv_cut3 = 1 / (cut * cut * cut), .far = d->params.coulomb == MDS_COULOMB_PME };
+    excluded_frame frame = {.images = mds_images_of(&d->box),
+                            .cut2 = cut * cut,
+                            .inv_cut = 1 / cut,
+                            .inv_cut3 = 1 / (cut * cut * cut),
+                            .far = d->params.coulomb == MDS_COULOMB_PME};
     const int      threads = d->n_threads;
     int            t;
 
@@ -173,7 +183,8 @@ void mds_cpu_excluded(mds_device *d, mds_work work)
     for (t = 0; t < threads; t++) {
         const int64_t n = d->excluded->n;
 
-        pairs(d, &frame, (int32_t)(n * t / threads), (int32_t)(n * (t + 1) / threads), d->f_thread[t], &d->sums[t]);
+        pairs(d, &frame, (int32_t)(n * t / threads), (int32_t)(n * (t + 1) / threads), d->f_thread[t],
+              &d->sums[t]);
     }
     d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * d->excluded->sum_q2 *
                                       (frame.far ? d->split.self : 0.5 * d->excluded->range.pot[0] / cut);

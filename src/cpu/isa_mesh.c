@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spread and gather, compiled once per ISA level.
 //
-// The weights of one atom along one direction are a vector over its `order` points, each a polynomial in y = w - 1/2: Horner's
-// rule on vectors, with no recursion and no transposition. Along z that vector meets a row of the mesh directly (4 or 8
-// floats); along x and y its elements are broadcast.
-//   spread: v_b = q theta_y[b] theta_z once per b, then row(a,b) += theta_x[a] v_b: 16 loads, FMAs and stores at order 4
-//   gather: per a, sums over b of theta_y row and theta_y' row, then three FMAs: 44 FMAs at order 4, three sums at the end
-// Orders 5 to 8 use vectors of 8 floats of which the last weights are 0; rows are padded so that the extra floats exist.
-// Loops have constant lengths and are unrolled, so that vectors stay in registers and elements are picked by constants.
+// The weights of one atom along one direction are a vector over its `order` points, each a polynomial in y =
+// w - 1/2: Horner's rule on vectors, with no recursion and no transposition. Along z that vector meets a row
+// of the mesh directly (4 or 8 floats); along x and y its elements are broadcast.
+//   spread: v_b = q theta_y[b] theta_z once per b, then row(a,b) += theta_x[a] v_b: 16 loads, FMAs and stores
+//   at order 4 gather: per a, sums over b of theta_y row and theta_y' row, then three FMAs: 44 FMAs at order
+//   4, three sums at the end
+// Orders 5 to 8 use vectors of 8 floats of which the last weights are 0; rows are padded so that the extra
+// floats exist. Loops have constant lengths and are unrolled, so that vectors stay in registers and elements
+// are picked by constants.
 #include "cpu/isa.h"
 #include "cpu/isa_mesh.h"
 
@@ -29,19 +31,19 @@ typedef float row8 __attribute__((vector_size(32), may_alias));
 #define NAME(f) f##_row8
 #include "cpu/isa_rows.h"
 
-static void place(const mesh_frame *frame, int32_t begin, int32_t end, const double (*x)[3], const double *charge,
-                  int32_t *plane, int32_t *start, mesh_atom *atom)
+static void place(const mesh_frame *frame, int32_t begin, int32_t end, const double (*x)[3],
+                  const double *charge, int32_t *plane, int32_t *start, mesh_atom *atom)
 {
     for (int32_t s = begin; s < end; s++) {
         int32_t cell[3];
 
         for (int k = 0; k < 3; k++) {
             const double n = frame->n[k];
-            double       u = x[s][0] * frame->inv[0][k] + x[s][1] * frame->inv[1][k] + x[s][2] * frame->inv[2][k];
+            double u = x[s][0] * frame->inv[0][k] + x[s][1] * frame->inv[1][k] + x[s][2] * frame->inv[2][k];
 
             u -= n * floor(u / n);
-            u = u > 0 ? u : 0;                                    // rounding; and NaN, so that bad positions stay inside
-            cell[k] = u < n ? (int32_t)u : frame->n[k] - 1;       // u = n by rounding: the end of the last cell
+            u = u > 0 ? u : 0; // rounding; and NaN, so that bad positions stay inside
+            cell[k] = u < n ? (int32_t)u : frame->n[k] - 1; // u = n by rounding: the end of the last cell
             atom[s].y[k] = (float)(u - cell[k] - 0.5);
         }
         atom[s].q = (float)charge[s];
@@ -68,7 +70,7 @@ FLAVOUR(8, row8)
 
 extern const isa_mesh MDS_ISA_NAME(mds_isa_mesh);
 const isa_mesh        MDS_ISA_NAME(mds_isa_mesh) = {
-    .place = place,
-    .spread = { 0, 0, 0, 0, spread_4, spread_5, spread_6, spread_7, spread_8 },
-    .gather = { 0, 0, 0, 0, gather_4, gather_5, gather_6, gather_7, gather_8 },
+           .place = place,
+           .spread = {0, 0, 0, 0, spread_4, spread_5, spread_6, spread_7, spread_8},
+           .gather = {0, 0, 0, 0, gather_4, gather_5, gather_6, gather_7, gather_8},
 };

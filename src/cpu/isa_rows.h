@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spread and gather for rows of one vector: included by isa_mesh.c once for each width, with
-//   ROW       vector of floats that covers the `order` points of a row (the last weights are 0 where it is longer)
-//   NAME(f)   name of a function of this width
+//   ROW       vector of floats that covers the `order` points of a row (the last weights are 0 where it is
+//   longer) NAME(f)   name of a function of this width
 
 ALWAYS ROW NAME(load)(const float *p)
 {
@@ -63,15 +63,18 @@ ALWAYS void NAME(gather)(const mesh_job *job, int order)
     for (int32_t i = 0; i < job->n; i++) {
         const mesh_atom atom = job->atom[i];
         const float    *grid = job->slab + job->start[i];
-        const ROW       x = NAME(weights)(job->theta, order, atom.y[0]), dx = NAME(slopes)(job->theta, order, atom.y[0]);
-        const ROW       y = NAME(weights)(job->theta, order, atom.y[1]), dy = NAME(slopes)(job->theta, order, atom.y[1]);
-        const ROW       z = NAME(weights)(job->theta, order, atom.y[2]), dz = NAME(slopes)(job->theta, order, atom.y[2]);
-        ROW             fx = { 0 }, fy = { 0 }, fz = { 0 };
-        float           sum[3] = { 0, 0, 0 };
+        const ROW       x = NAME(weights)(job->theta, order, atom.y[0]),
+                  dx = NAME(slopes)(job->theta, order, atom.y[0]);
+        const ROW y = NAME(weights)(job->theta, order, atom.y[1]),
+                  dy = NAME(slopes)(job->theta, order, atom.y[1]);
+        const ROW z = NAME(weights)(job->theta, order, atom.y[2]),
+                  dz = NAME(slopes)(job->theta, order, atom.y[2]);
+        ROW   fx = {0}, fy = {0}, fz = {0};
+        float sum[3] = {0, 0, 0};
 
 #pragma GCC unroll 8
         for (int a = 0; a < order; a++) {
-            ROW s = { 0 }, d = { 0 };
+            ROW s = {0}, d = {0};
 
 #pragma GCC unroll 8
             for (int b = 0; b < order; b++) {

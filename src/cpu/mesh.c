@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Smooth particle-mesh Ewald on threads [essmann1995]. Formulas: docs/theory/mesh.md; kernels: isa_mesh.c.
 //
-//   place   every charge's cell and offsets, in double; a counting sort by plane (first index), stable in slot order
-//   spread  thread t takes an equal, contiguous share of the sorted charges: its planes are a short range, kept in its own
+//   place   every charge's cell and offsets, in double; a counting sort by plane (first index), stable in
+//   slot order spread  thread t takes an equal, contiguous share of the sorted charges: its planes are a
+//   short range, kept in its own
 //           slab, padded by order - 1 points at the low side of every direction so that no kernel ever wraps
 //   reduce  the slabs are added in thread order into the mesh of the FFT, padding folded back
-//   solve   forward FFT, every wave times its influence factor, energy and virial sums in double, backward FFT
-//   gather  the potential is copied into the slabs, padding included; forces from derivatives of the weights
+//   solve   forward FFT, every wave times its influence factor, energy and virial sums in double, backward
+//   FFT gather  the potential is copied into the slabs, padding included; forces from derivatives of the
+//   weights
 //
-// Slabs of all threads together hold at most n0 + threads * order planes. Shares and sums depend on positions and number
-// of threads only, so the bits do. Influence factors are kept for a box and made anew when the box has changed.
+// Slabs of all threads together hold at most n0 + threads * order planes. Shares and sums depend on positions
+// and number of threads only, so the bits do. Influence factors are kept for a box and made anew when the box
+// has changed.
 //
-//   mesh wave m: K = 2 pi h^-1 m with m_k > n_k/2 counted as m_k - n_k (as GROMACS does, m = n/2 goes to -n/2 in the
-//   first two directions); factor = f/V 4 pi/K^2 ghat(K) |b_0 b_1 b_2|^2; energy 1/2 sum factor |S|^2;
-//   virial -1/2 sum E_K [1 + (K ghat'/ghat - 2) K K/K^2]; the net charge's background -f B Q^2/V counts here too.
+//   mesh wave m: K = 2 pi h^-1 m with m_k > n_k/2 counted as m_k - n_k (as GROMACS does, m = n/2 goes to -n/2
+//   in the first two directions); factor = f/V 4 pi/K^2 ghat(K) |b_0 b_1 b_2|^2; energy 1/2 sum factor |S|^2;
+//   virial -1/2 sum E_K [1 + (K ghat'/ghat - 2) K K/K^2]; the net charge's background -f B Q^2/V counts here
+//   too.
 #include "cpu/cpu.h"
 
 #include "base/units.h"
@@ -24,32 +28,33 @@
 
 /// A thread's share of one step.
 typedef struct {
-    int32_t first, n;        // sorted charges
-    int32_t low, planes;     // plane of the first charge; planes of the slab, which begins order - 1 planes below `low`
-    size_t  at;              // its slab in the pool, floats
+    int32_t first, n; // sorted charges
+    int32_t low,
+        planes; // plane of the first charge; planes of the slab, which begins order - 1 planes below `low`
+    size_t at;  // its slab in the pool, floats
 } share;
 
 struct cpu_mesh {
     const isa_mesh *isa;
-    mds_fft *fft;
-    int32_t  n[3], order;
-    int32_t  row, rows;      // floats of a padded row, rows of a padded plane
-    float    theta[MESH_MAX_ORDER][8]; // see mesh_job
-    float   *pool;           // [n0 + threads order][rows][row]
-    share   *share;          // [threads]
-    int32_t *count;          // [threads][n0]
+    mds_fft        *fft;
+    int32_t         n[3], order;
+    int32_t         row, rows;                // floats of a padded row, rows of a padded plane
+    float           theta[MESH_MAX_ORDER][8]; // see mesh_job
+    float          *pool;                     // [n0 + threads order][rows][row]
+    share          *share;                    // [threads]
+    int32_t        *count;                    // [threads][n0]
 
     // by slot, and the sorted copies
     size_t     capacity;
     int32_t   *plane, *start, *sorted_start, *slot;
     mesh_atom *atom, *sorted;
-    float    (*force)[4];
+    float (*force)[4];
 
     // influence: [n0][n1][complex row of the FFT]
     double *moduli[3];
-    float  *factor, *slope;  // f/V 4 pi/K^2 |b|^2 times ghat, and times K dghat/dK; kJ/mol/e^2
-    mds_box box;             // that they belong to
-    double  total_charge;    // e
+    float  *factor, *slope; // f/V 4 pi/K^2 |b|^2 times ghat, and times K dghat/dK; kJ/mol/e^2
+    mds_box box;            // that they belong to
+    double  total_charge;   // e
 };
 
 void mds_cpu_mesh_close(mds_device *d)
@@ -100,7 +105,7 @@ mds_status mds_cpu_mesh_open(mds_device *d)
 /// Weights as polynomials in y = w - 1/2, by the recursion of spline.c on polynomials: w = y + 1/2.
 static void weight_table(int order, float theta[MESH_MAX_ORDER][8])
 {
-    double p[MESH_MAX_ORDER][MESH_MAX_ORDER + 1] = { { 0 } }; // [point][power]
+    double p[MESH_MAX_ORDER][MESH_MAX_ORDER + 1] = {{0}}; // [point][power]
     int    n, k, j;
 
     p[0][0] = p[1][0] = 0.5; // order 2: 1 - w and w
@@ -108,7 +113,7 @@ static void weight_table(int order, float theta[MESH_MAX_ORDER][8])
     p[1][1] = 1;
     for (n = 3; n <= order; n++)
         for (k = n - 1; k >= 0; k--) {
-            double next[MESH_MAX_ORDER + 1] = { 0 };
+            double next[MESH_MAX_ORDER + 1] = {0};
 
             for (j = 0; j < n; j++) { // ((w + n - 1 - k) p[k-1] + (k + 1 - w) p[k]) / (n - 1)
                 const double left = k ? p[k - 1][j] : 0, right = k < n - 1 ? p[k][j] : 0;
@@ -131,10 +136,11 @@ mds_status mds_cpu_mesh_set(mds_device *d)
     size_t            modes;
     int               k;
 
-    MDS_CHECK(p->order >= MESH_MIN_ORDER && p->order <= MESH_MAX_ORDER, MDS_E_INPUT, "mesh order %d is not in %d to %d",
-              (int)p->order, MESH_MIN_ORDER, MESH_MAX_ORDER);
+    MDS_CHECK(p->order >= MESH_MIN_ORDER && p->order <= MESH_MAX_ORDER, MDS_E_INPUT,
+              "mesh order %d is not in %d to %d", (int)p->order, MESH_MIN_ORDER, MESH_MAX_ORDER);
     for (k = 0; k < 3; k++)
-        MDS_CHECK(p->grid[k] >= p->order, MDS_E_INPUT, "a mesh of %d points is too small for order %d", (int)p->grid[k], (int)p->order);
+        MDS_CHECK(p->grid[k] >= p->order, MDS_E_INPUT, "a mesh of %d points is too small for order %d",
+                  (int)p->grid[k], (int)p->order);
     memset(&m->box, 0, sizeof m->box); // the split may have changed: influence factors anew
     if (m->fft && m->order == p->order && !memcmp(m->n, p->grid, sizeof m->n)) return MDS_OK;
     mds_fft_close(m->fft);
@@ -145,8 +151,9 @@ mds_status mds_cpu_mesh_set(mds_device *d)
     m->rows = m->n[1] + m->order - 1;
     m->row = (m->n[2] - 1 + 8 + 7) / 8 * 8; // the last start is n2 - 1, and kernels touch up to 8 floats
     if (m->row < m->n[2] + m->order - 1) m->row += 8;
-    MDS_CHECK((double)m->rows * m->row * (m->n[0] + (double)threads * m->order) < INT32_MAX, MDS_E_UNSUPPORTED,
-              "a mesh of %d x %d x %d is too large", (int)m->n[0], (int)m->n[1], (int)m->n[2]);
+    MDS_CHECK((double)m->rows * m->row * (m->n[0] + (double)threads * m->order) < INT32_MAX,
+              MDS_E_UNSUPPORTED, "a mesh of %d x %d x %d is too large", (int)m->n[0], (int)m->n[1],
+              (int)m->n[2]);
     weight_table(m->order, m->theta);
 
     modes = (size_t)m->n[0] * (size_t)m->n[1] * (size_t)(mds_fft_row(m->fft) / 2);
@@ -156,7 +163,9 @@ mds_status mds_cpu_mesh_set(mds_device *d)
     mds_free(m->factor);
     mds_free(m->slope);
     m->pool = NULL, m->share = NULL, m->count = NULL, m->factor = NULL, m->slope = NULL;
-    MDS_TRY(mds_alloc(&m->pool, ((size_t)m->n[0] + threads * (size_t)m->order) * (size_t)m->rows * (size_t)m->row, sizeof *m->pool));
+    MDS_TRY(mds_alloc(&m->pool,
+                      ((size_t)m->n[0] + threads * (size_t)m->order) * (size_t)m->rows * (size_t)m->row,
+                      sizeof *m->pool));
     MDS_TRY(mds_alloc(&m->share, threads, sizeof *m->share));
     MDS_TRY(mds_alloc(&m->count, threads * (size_t)m->n[0], sizeof *m->count));
     MDS_TRY(mds_alloc(&m->factor, modes, sizeof *m->factor));
@@ -197,7 +206,8 @@ static int32_t part(int32_t n, int t, int threads)
     return (int32_t)((int64_t)n * t / threads);
 }
 
-/// Share out the sorted charges and the pool. count[t][plane] becomes where thread t's charges of that plane go.
+/// Share out the sorted charges and the pool. count[t][plane] becomes where thread t's charges of that plane
+/// go.
 static void divide(mds_device *d)
 {
     cpu_mesh *m = d->mesh;
@@ -234,8 +244,14 @@ static mesh_job job_of(const mds_device *d, int t)
     const cpu_mesh *m = d->mesh;
     const share    *s = &m->share[t];
 
-    return (mesh_job){ .n = s->n, .atom = m->sorted + s->first, .start = m->sorted_start + s->first, .slab = m->pool + s->at,
-                       .row = m->row, .plane = m->rows * m->row, .theta = m->theta[0], .force = m->force + s->first };
+    return (mesh_job){.n = s->n,
+                      .atom = m->sorted + s->first,
+                      .start = m->sorted_start + s->first,
+                      .slab = m->pool + s->at,
+                      .row = m->row,
+                      .plane = m->rows * m->row,
+                      .theta = m->theta[0],
+                      .force = m->force + s->first};
 }
 
 /// One row of the FFT's mesh from the rows of the slabs that hold parts of it, in thread order.
@@ -252,7 +268,8 @@ static void reduce_row(const mds_device *d, int32_t p, int32_t y, float *restric
 
         for (q = ((p - s->low + pad) % m->n[0] + m->n[0]) % m->n[0]; q < s->planes; q += m->n[0])
             for (r = (y + pad) % n1; r < m->rows; r += n1) {
-                const float *restrict in = m->pool + s->at + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
+                const float *restrict in =
+                    m->pool + s->at + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
 
                 for (z = 0; z < n2; z++) out[z] += in[pad + z];
                 for (z = 0; z < pad; z++) out[n2 - pad + z] += in[z];
@@ -290,7 +307,8 @@ static void sort(mds_device *d, int t)
 
         m->sorted[to] = m->atom[s];
         m->slot[to] = s;
-        m->sorted_start[to] = m->start[s] + m->plane[s] * m->rows * m->row; // counted from the share's first plane below
+        m->sorted_start[to] =
+            m->start[s] + m->plane[s] * m->rows * m->row; // counted from the share's first plane below
     }
 }
 
@@ -300,14 +318,14 @@ static void spread(mds_device *d)
     const int     threads = d->n_threads;
     const int32_t lines = m->n[0] * m->n[1], stride = mds_fft_row(m->fft);
     float        *grid = mds_fft_grid(m->fft);
-    mesh_frame    frame = { .n = { m->n[0], m->n[1], m->n[2] }, .row = m->row };
+    mesh_frame    frame = {.n = {m->n[0], m->n[1], m->n[2]}, .row = m->row};
     int32_t       line;
     int           k, l, t;
 
     mds_box_inverse(&d->box, frame.inv);
     for (k = 0; k < 3; k++)
         for (l = 0; l < 3; l++) frame.inv[k][l] *= m->n[l];
-    // loops over t, not over the team: every share is done however many threads OpenMP gives
+            // loops over t, not over the team: every share is done however many threads OpenMP gives
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) place(d, &frame, t);
     divide(d);
@@ -362,7 +380,7 @@ static void refresh(mds_device *d)
 
         wave_line(m, (const double(*)[3])inv, line, base);
         for (k = 0; k < half; k++) {
-            const double wave[3] = { base[0], base[1], base[2] + 2 * MDS_PI * inv[2][2] * k };
+            const double wave[3] = {base[0], base[1], base[2] + 2 * MDS_PI * inv[2][2] * k};
             const double k2 = mds_dot(wave, wave), g = k2 > 0 ? scale * b2 * m->moduli[2][k] / k2 : 0;
             double       ghat, slope;
 
@@ -375,20 +393,24 @@ static void refresh(mds_device *d)
 }
 
 /// Energy and virial of one line of waves. Waves k and -k are one entry but at the two ends of the line.
-static void sum_line(const mds_device *d, const double inv[3][3], int32_t line, const float *wave, cpu_sums *sums)
+static void sum_line(const mds_device *d, const double inv[3][3], int32_t line, const float *wave,
+                     cpu_sums *sums)
 {
     const cpu_mesh *m = d->mesh;
     const int32_t   half = m->n[2] / 2 + 1, stride = mds_fft_row(m->fft) / 2;
-    const float    *factor = m->factor + (size_t)line * (size_t)stride, *slope = m->slope + (size_t)line * (size_t)stride;
-    double          base[3], energy = 0, tensor[3] = { 0 }; // sums of e_K c, e_K c K_z, e_K c K_z^2 with c = (K g'/g - 2)/K^2
-    int32_t         k;
-    int             a, b;
+    const float    *factor = m->factor + (size_t)line * (size_t)stride,
+                *slope = m->slope + (size_t)line * (size_t)stride;
+    double base[3], energy = 0,
+                    tensor[3] = {0}; // sums of e_K c, e_K c K_z, e_K c K_z^2 with c = (K g'/g - 2)/K^2
+    int32_t k;
+    int     a, b;
 
     wave_line(m, inv, line, base);
     for (k = 0; k < half; k++) {
         const double weight = k == 0 || 2 * k == m->n[2] ? 0.5 : 1, z = 2 * MDS_PI * inv[2][2] * k;
         const double k2 = base[0] * base[0] + base[1] * base[1] + (base[2] + z) * (base[2] + z);
-        const double re = (double)wave[2 * k], im = (double)wave[2 * k + 1], s2 = weight * (re * re + im * im);
+        const double re = (double)wave[2 * k], im = (double)wave[2 * k + 1],
+                     s2 = weight * (re * re + im * im);
         const double part_of = k2 > 0 ? s2 * ((double)slope[k] - 2 * (double)factor[k]) / k2 : 0;
 
         energy += s2 * (double)factor[k];
@@ -404,8 +426,9 @@ static void sum_line(const mds_device *d, const double inv[3][3], int32_t line, 
         for (b = 0; b < 3; b++) {
             const double end_b = b == 2;
 
-            sums->virial[a][b] -= 0.5 * (base[a] * base[b] * tensor[0] + (base[a] * end_b + base[b] * end_a) * tensor[1] +
-                                         end_a * end_b * tensor[2]);
+            sums->virial[a][b] -=
+                0.5 * (base[a] * base[b] * tensor[0] + (base[a] * end_b + base[b] * end_a) * tensor[1] +
+                       end_a * end_b * tensor[2]);
         }
     }
 }
@@ -427,9 +450,10 @@ static void solve(mds_device *d, mds_work work)
 
         for (line = part(lines, t, threads); line < part(lines, t + 1, threads); line++) {
             float *restrict wave = grid + (size_t)line * (size_t)stride;
-            const float    *factor = m->factor + (size_t)line * (size_t)(stride / 2);
+            const float *factor = m->factor + (size_t)line * (size_t)(stride / 2);
 
-            if (work & (MDS_ENERGY | MDS_VIRIAL)) sum_line(d, (const double(*)[3])inv, line, wave, &d->sums[t]);
+            if (work & (MDS_ENERGY | MDS_VIRIAL))
+                sum_line(d, (const double(*)[3])inv, line, wave, &d->sums[t]);
             for (k = 0; k < half; k++) {
                 wave[2 * k] *= factor[k];
                 wave[2 * k + 1] *= factor[k];
@@ -437,8 +461,9 @@ static void solve(mds_device *d, mds_work work)
         }
     }
     if (work & (MDS_ENERGY | MDS_VIRIAL)) {
-        const double background = -MDS_COULOMB * d->split.background * m->total_charge * m->total_charge / mds_box_volume(&d->box);
-        int          a;
+        const double background =
+            -MDS_COULOMB * d->split.background * m->total_charge * m->total_charge / mds_box_volume(&d->box);
+        int a;
 
         d->sums[0].energy[MDS_EN_RECIP] += background;
         for (a = 0; a < 3; a++) d->sums[0].virial[a][a] -= 0.5 * background;

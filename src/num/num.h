@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics shared by the product backends (never by ref): the Ewald split, short-range polynomials, FFT, B-splines.
+// Numerics shared by the product backends (never by ref): the Ewald split, short-range polynomials, FFT,
+// B-splines.
 //
-// Every Coulomb form is one path for the pair kernels: 1/r minus a polynomial in u = (r/rc)^2, zero beyond rc:
+// Every Coulomb form is one path for the pair kernels: 1/r minus a polynomial in u = (r/rc)^2, zero beyond
+// rc:
 //   V/qq = 1/r - (1/rc) sum_k pot[k] u^k,     F/(r qq) = 1/r^3 - (1/rc^3) sum_k force[k] u^k      (r < rc)
 // PME (Gaussian or prolate split), reaction field and plain cut-off differ in the coefficients only.
 #ifndef MDS_NUM_H
@@ -14,14 +16,14 @@ MDS_BEGIN
 
 enum { MDS_SHORT_MAX = 32 };
 
-/// Coefficients of the short-range Coulomb form; `degree` is the highest power used. The same two polynomials are given in
-/// powers of u and in powers of x = 2u - 1. Use x in float: it costs one fused multiply-add in place of a multiplication,
-/// and Horner's rule in x keeps 1e-6 of the largest value or better, while powers of u alternate and lose 2e-5 at beta rc 3.1,
-/// 1e-4 at 3.5 and everything at 5 (test_short).
+/// Coefficients of the short-range Coulomb form; `degree` is the highest power used. The same two polynomials
+/// are given in powers of u and in powers of x = 2u - 1. Use x in float: it costs one fused multiply-add in
+/// place of a multiplication, and Horner's rule in x keeps 1e-6 of the largest value or better, while powers
+/// of u alternate and lose 2e-5 at beta rc 3.1, 1e-4 at 3.5 and everything at 5 (test_short).
 typedef struct {
-    double cut;                                              // rc, nm; 0: no cut-off (vacuum), polynomials unused
+    double cut; // rc, nm; 0: no cut-off (vacuum), polynomials unused
     int    degree_pot, degree_force;
-    double pot[MDS_SHORT_MAX + 1], force[MDS_SHORT_MAX + 1]; // powers of u, 1
+    double pot[MDS_SHORT_MAX + 1], force[MDS_SHORT_MAX + 1];                 // powers of u, 1
     double pot_centred[MDS_SHORT_MAX + 1], force_centred[MDS_SHORT_MAX + 1]; // powers of 2u - 1, 1
 } mds_short;
 
@@ -30,41 +32,44 @@ typedef enum { MDS_NUM_PROLATE, MDS_NUM_GAUSSIAN } mds_num_split;
 enum { MDS_SPLIT_TERMS = 64 };
 typedef struct {
     mds_num_split kind;
-    double cut, shape; // nm; Gaussian: beta 1/nm; prolate: c, 1
-    double self;       // self energy E = -self q^2, 1/nm (without the Coulomb constant)
-    double background; // E = -background Q^2 / V, nm^2 (without the Coulomb constant); its virial is -E/2 on the diagonal
+    double        cut, shape; // nm; Gaussian: beta 1/nm; prolate: c, 1
+    double        self;       // self energy E = -self q^2, 1/nm (without the Coulomb constant)
+    double      background; // E = -background Q^2 / V, nm^2 (without the Coulomb constant); virial -E/2 delta
     // prolate only: weight w(t) = sum_j term[j] P_2j(t) on t = r/rc in [0,1], unit integral
     int         n_terms;
     long double term[MDS_SPLIT_TERMS];
     // ghat and its first two derivatives with respect to k rc, at k = i k_step
-    double  k_step; // 1/nm
-    int32_t n_k;
+    double      k_step; // 1/nm
+    int32_t     n_k;
     double (*spectrum)[3]; // [n_k][3]
 } mds_split;
 
-/// Gaussian: shape = beta > 0. Prolate: shape = c in [1, 60]. k_max: up to which |k| (1/nm) ghat is tabulated; beyond it
-/// the answers are still right but slow. Errors: MDS_E_INPUT (shape out of range), MDS_E_MEMORY. Owner: mds_split_free.
+/// Gaussian: shape = beta > 0. Prolate: shape = c in [1, 60]. k_max: up to which |k| (1/nm) ghat is
+/// tabulated; beyond it the answers are still right but slow. Errors: MDS_E_INPUT (shape out of range),
+/// MDS_E_MEMORY. Owner: mds_split_free.
 mds_status mds_split_init(mds_split *split, mds_num_split kind, double shape, double cut, double k_max);
 void       mds_split_free(mds_split *split);
-/// Phi(r), 1: the long-range share of 1/r (erf(beta r) for the Gaussian), and r dPhi/dr, 1. Exact to rounding.
-double mds_split_phi(const mds_split *split, double r, double *r_dphi);
+/// Phi(r), 1: the long-range share of 1/r (erf(beta r) for the Gaussian), and r dPhi/dr, 1. Exact to
+/// rounding.
+double     mds_split_phi(const mds_split *split, double r, double *r_dphi);
 /// Prolate only, in long double: w(t) and Phi, for t = r/rc in [0,1].
-void mds_split_weight(const mds_split *split, long double t, long double *weight, long double *phi);
-/// ghat(k) of the mesh, 1 (exp(-k^2/4 beta^2) for the Gaussian) and k dghat/dk, 1, both to 1e-11 of ghat(0) = 1. k in 1/nm.
-void mds_split_spectrum(const mds_split *split, double k, double *ghat, double *slope);
-/// Short-range coefficients, good to `tolerance` of the largest value (force; potential a hundred times better). `shift`: potential
-/// shifted to zero at rc (Gaussian; the prolate split is zero there by itself).
+void       mds_split_weight(const mds_split *split, long double t, long double *weight, long double *phi);
+/// ghat(k) of the mesh, 1 (exp(-k^2/4 beta^2) for the Gaussian) and k dghat/dk, 1, both to 1e-11 of ghat(0)
+/// = 1. k in 1/nm.
+void       mds_split_spectrum(const mds_split *split, double k, double *ghat, double *slope);
+/// Short-range coefficients, good to `tolerance` of the largest value (force; potential a hundred times
+/// better). `shift`: potential shifted to zero at rc (Gaussian; the prolate split is zero there by itself).
 mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance, mds_short *out);
 /// Reaction field with dielectric `epsilon` (0: infinite): V = 1/r + k r^2 - c.
-void mds_short_reaction_field(double cut, double epsilon, mds_short *out);
+void       mds_short_reaction_field(double cut, double epsilon, mds_short *out);
 /// Plain cut-off, shifted to zero at rc or not.
-void mds_short_cutoff(double cut, bool shift, mds_short *out);
+void       mds_short_cutoff(double cut, bool shift, mds_short *out);
 
 /// B-spline weights of `order` (4..8) and derivatives at fraction w in [0,1): theta[k] belongs to grid point
 /// floor(u) - order + 1 + k, u the scaled coordinate; dtheta is d theta/d u (essmann1995).
 void mds_spline(int order, double w, double *theta, double *dtheta);
-/// Factor |b(m)|^2 from grid to wave for m = 0..n-1, 1: Euler spline at even orders (essmann1995 eq. 4.4), least squares at odd
-/// ones (spline.c says why).
+/// Factor |b(m)|^2 from grid to wave for m = 0..n-1, 1: Euler spline at even orders (essmann1995 eq. 4.4),
+/// least squares at odd ones (spline.c says why).
 void mds_spline_moduli(int n, int order, double *b2);
 
 /// Smallest size >= n made of the factors 2, 3, 5, 7.
@@ -73,38 +78,44 @@ int32_t mds_fft_size(int32_t n);
 /// 3-D real FFT in single precision, threaded; the same bits for any number of threads. Plans are ESTIMATE.
 /// Opening and closing may happen on several threads at once; one object is used by one caller at a time.
 typedef struct mds_fft mds_fft;
-mds_status mds_fft_open(const int32_t n[3], int threads, mds_fft **out);
-void       mds_fft_close(mds_fft *fft);
-/// The grid: [n0][n1][row] floats; after forward: [n0][n1][row/2] complex in place, the first n2/2 + 1 of a row valid.
-float  *mds_fft_grid(mds_fft *fft);
-int32_t mds_fft_row(const mds_fft *fft); // >= 2 (n2/2 + 1), a multiple of 4
-void    mds_fft_forward(mds_fft *fft);
-void    mds_fft_backward(mds_fft *fft); // unnormalised
+mds_status             mds_fft_open(const int32_t n[3], int threads, mds_fft **out);
+void                   mds_fft_close(mds_fft *fft);
+/// The grid: [n0][n1][row] floats; after forward: [n0][n1][row/2] complex in place, the first n2/2 + 1 of a
+/// row valid.
+float                 *mds_fft_grid(mds_fft *fft);
+int32_t                mds_fft_row(const mds_fft *fft); // >= 2 (n2/2 + 1), a multiple of 4
+void                   mds_fft_forward(mds_fft *fft);
+void                   mds_fft_backward(mds_fft *fft); // unnormalised
 
-/// What pme.force_error asks: the estimated rms over atoms of the force vector's error, kJ/mol/nm, of a choice.
+/// What pme.force_error asks: the estimated rms over atoms of the force vector's error, kJ/mol/nm, of a
+/// choice.
 typedef struct {
     mds_box box;
-    double  volume;       // nm^3
-    double  sum_q2;       // sum of squared charges, e^2
-    double  sum_q4;       // sum of fourth powers, e^4; 0: as if all charges were of one size
-    int32_t n_atoms;      // charged sites with a force on them (all atoms)
-    double  structure;    // 1/nm, from mds_pme_structure; 0: 27, a biomolecule in water
+    double  volume;    // nm^3
+    double  sum_q2;    // sum of squared charges, e^2
+    double  sum_q4;    // sum of fourth powers, e^4; 0: as if all charges were of one size
+    int32_t n_atoms;   // charged sites with a force on them (all atoms)
+    double  structure; // 1/nm, from mds_pme_structure; 0: 27, a biomolecule in water
 } mds_pme_system;
 typedef struct {
     mds_num_split split;
     double        shape, cut;
     int32_t       order, grid[3];
-    double        error;  // estimate, kJ/mol/nm
+    double        error; // estimate, kJ/mol/nm
 } mds_pme_choice;
-/// Estimate for a complete choice, kJ/mol/nm: truncation and mesh, not the rounding of a backend in single precision
-/// (about 0.02). Within 1.5 of the measured error on water, protein and DNA solutions, ions, random charges (test_pme_error).
-double mds_pme_error(const mds_pme_system *system, const mds_pme_choice *choice);
-/// Where the charges' structure factor rises to 1, 1/nm: mds_pme_system.structure. From n atoms; below a second.
-double mds_pme_structure(int32_t n, const double (*x)[3], const double *charge, const mds_box *box);
-/// Fill what is not given (shape 0, order 0, grid 0, spacing 0) so that the estimate meets `target` at least cost.
-/// split: asked for; changed to Gaussian when the prolate cannot reach the target and no shape is given. A choice that is
-/// complete already gets its estimate, whatever the target. Errors: MDS_E_INPUT (cannot be met).
-mds_status mds_pme_choose(const mds_pme_system *system, double target, double spacing, mds_pme_choice *choice);
+/// Estimate for a complete choice, kJ/mol/nm: truncation and mesh, not the rounding of a backend in single
+/// precision (about 0.02). Within 1.5 of the measured error on water, protein and DNA solutions, ions, random
+/// charges (test_pme_error).
+double     mds_pme_error(const mds_pme_system *system, const mds_pme_choice *choice);
+/// Where the charges' structure factor rises to 1, 1/nm: mds_pme_system.structure. From n atoms; below a
+/// second.
+double     mds_pme_structure(int32_t n, const double (*x)[3], const double *charge, const mds_box *box);
+/// Fill what is not given (shape 0, order 0, grid 0, spacing 0) so that the estimate meets `target` at least
+/// cost. split: asked for; changed to Gaussian when the prolate cannot reach the target and no shape is
+/// given. A choice that is complete already gets its estimate, whatever the target. Errors: MDS_E_INPUT
+/// (cannot be met).
+mds_status mds_pme_choose(const mds_pme_system *system, double target, double spacing,
+                          mds_pme_choice *choice);
 
 MDS_END
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short-range Coulomb as 1/r minus a polynomial in u = (r/rc)^2.
 //
-// p(u) = Phi(r) rc/r is an even, entire function of r (Gaussian) or smooth up to rc (prolate): its Chebyshev series on
-// u in [0,1] falls faster than geometrically. The force polynomial is -2 p'(u), differentiated inside the series, so that
-// no cancelling difference is ever formed at small r. Both are cut where the sum of what follows is below the tolerance
-// (Chebyshev coefficients bound the error), then turned into powers in long double.
-// In x = 2u - 1 the powers of these functions have few sign changes to lose (their sum of magnitudes is the value at r = 0), in
-// u they alternate: the larger beta rc, the worse, about exp((beta rc)^2). Hence both sets; float arithmetic uses x.
+// p(u) = Phi(r) rc/r is an even, entire function of r (Gaussian) or smooth up to rc (prolate): its Chebyshev
+// series on u in [0,1] falls faster than geometrically. The force polynomial is -2 p'(u), differentiated
+// inside the series, so that no cancelling difference is ever formed at small r. Both are cut where the sum
+// of what follows is below the tolerance (Chebyshev coefficients bound the error), then turned into powers in
+// long double. In x = 2u - 1 the powers of these functions have few sign changes to lose (their sum of
+// magnitudes is the value at r = 0), in u they alternate: the larger beta rc, the worse, about exp((beta
+// rc)^2). Hence both sets; float arithmetic uses x.
 #include "num/num.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ static void differentiate(const long double *a, long double *b)
 /// Chebyshev series to powers of its variable x.
 static void to_powers(const long double *a, int degree, long double *power)
 {
-    long double below[MDS_SHORT_MAX + 2] = { 0 }, here[MDS_SHORT_MAX + 2] = { 1 }; // T_n-1, T_n in powers of x
+    long double below[MDS_SHORT_MAX + 2] = {0}, here[MDS_SHORT_MAX + 2] = {1}; // T_n-1, T_n in powers of x
     int         n, k;
 
     for (k = 0; k <= MDS_SHORT_MAX; k++) power[k] = 0;
@@ -109,15 +110,18 @@ mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance,
 {
     long double potential[NODES], force[NODES];
 
-    *out = (mds_short){ .cut = split->cut };
-    MDS_CHECK(split->cut > 0 && tolerance > 0, MDS_E_INTERNAL, "short range of a split without a cut-off or tolerance");
+    *out = (mds_short){.cut = split->cut};
+    MDS_CHECK(split->cut > 0 && tolerance > 0, MDS_E_INTERNAL,
+              "short range of a split without a cut-off or tolerance");
     MDS_CHECK(split->kind == MDS_NUM_PROLATE || split->shape * split->cut <= 6, MDS_E_INPUT,
-              "beta times cut-off is %.3g; above 6 the short-range part is below rounding long before the cut-off: use a smaller beta",
+              "beta times cut-off is %.3g; above 6 the short-range part is below rounding long before the "
+              "cut-off: use a smaller beta",
               split->shape * split->cut);
     fit(split, potential);
     differentiate(potential, force);
-    // what a potential leaves out has one sign over wide shells of neighbours, and charges are correlated: it adds up where
-    // forces average out (216 waters: 1.4e-5 of the Coulomb energy at 1e-6). Only steps that ask for energies pay.
+    // what a potential leaves out has one sign over wide shells of neighbours, and charges are correlated: it
+    // adds up where forces average out (216 waters: 1.4e-5 of the Coulomb energy at 1e-6). Only steps that
+    // ask for energies pay.
     out->degree_pot = truncate_series(potential, 0.01 * tolerance, out->pot, out->pot_centred);
     out->degree_force = truncate_series(force, tolerance, out->force, out->force_centred);
     if (shift && split->kind == MDS_NUM_GAUSSIAN) {
@@ -132,7 +136,7 @@ void mds_short_reaction_field(double cut, double epsilon, mds_short *out)
     // k rc^3 of V = 1/r + k r^2 - c with c = 1/rc + k rc^2, so that V(rc) = 0 (GROMACS manual 2022, 5.1.3)
     const double k = epsilon > 0 ? (epsilon - 1) / (2 * epsilon + 1) : 0.5;
 
-    *out = (mds_short){ .cut = cut, .degree_pot = 1, .degree_force = 0 };
+    *out = (mds_short){.cut = cut, .degree_pot = 1, .degree_force = 0};
     out->pot[0] = 1 + k;
     out->pot[1] = -k;
     out->pot_centred[0] = 1 + k - 0.5 * k; // u = (1 + x)/2
@@ -142,6 +146,6 @@ void mds_short_reaction_field(double cut, double epsilon, mds_short *out)
 
 void mds_short_cutoff(double cut, bool shift, mds_short *out)
 {
-    *out = (mds_short){ .cut = cut };
+    *out = (mds_short){.cut = cut};
     out->pot[0] = out->pot_centred[0] = shift && cut > 0 ? 1 : 0;
 }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Ewald split: which share of 1/r is summed on the mesh. Formulas and reasons: docs/theory/mesh.md.
 //
-// With t = r/rc and a weight w on [0,1] of unit integral, Phi(t) = integral of w from 0 to t; Phi(r)/r goes to the mesh,
-// (1 - Phi(r))/r is short range, and the mesh's Green function is 4 pi/k^2 ghat(k) with ghat(k) = int w(t) cos(k rc t) dt.
-// Gaussian: Phi = erf(beta r), ghat = exp(-k^2/4 beta^2) [essmann1995].
-// Prolate: w is the prolate spheroidal wave function of order 0, psi(t; c), less its edge value psi(1), normalised. Of all
-// functions that end at rc, psi has the most of its spectrum inside |k| < c/rc [slepian1961], so a coarser mesh will do.
-// Taking psi(1) off makes potential and force exactly zero at rc.
+// With t = r/rc and a weight w on [0,1] of unit integral, Phi(t) = integral of w from 0 to t; Phi(r)/r goes
+// to the mesh, (1 - Phi(r))/r is short range, and the mesh's Green function is 4 pi/k^2 ghat(k) with ghat(k)
+// = int w(t) cos(k rc t) dt. Gaussian: Phi = erf(beta r), ghat = exp(-k^2/4 beta^2) [essmann1995]. Prolate: w
+// is the prolate spheroidal wave function of order 0, psi(t; c), less its edge value psi(1), normalised. Of
+// all functions that end at rc, psi has the most of its spectrum inside |k| < c/rc [slepian1961], so a
+// coarser mesh will do. Taking psi(1) off makes potential and force exactly zero at rc.
 //
-// psi is the lowest eigenfunction of d/dt (1 - t^2) d/dt - c^2 t^2. In normalised Legendre polynomials of even order that
-// operator is a symmetric tridiagonal matrix, positive definite with the sign changed: inverse iteration from psi = 1 finds
-// its lowest vector (the next eigenvalue is about five times larger, so 60 turns leave nothing) [xiao2001].
-// w is then kept as sum_j a_j P_2j(t) with a_0 = 1, the unit integral.
+// psi is the lowest eigenfunction of d/dt (1 - t^2) d/dt - c^2 t^2. In normalised Legendre polynomials of
+// even order that operator is a symmetric tridiagonal matrix, positive definite with the sign changed:
+// inverse iteration from psi = 1 finds its lowest vector (the next eigenvalue is about five times larger, so
+// 60 turns leave nothing) [xiao2001]. w is then kept as sum_j a_j P_2j(t) with a_0 = 1, the unit integral.
 #include "num/num.h"
 
 #include "base/units.h"
 
 #include <math.h>
 
-enum { PANEL = 16 };                       // Gauss-Legendre points a panel of the spectrum's quadrature
-static const double k_shape_max = 60;      // c: 64 even Legendre polynomials carry psi to rounding up to here
-static const double k_spectrum_step = 0.1; // in k rc; quintic interpolation is good to 1e-12 there, see spectrum_at
+enum { PANEL = 16 };                  // Gauss-Legendre points a panel of the spectrum's quadrature
+static const double k_shape_max = 60; // c: 64 even Legendre polynomials carry psi to rounding up to here
+static const double k_spectrum_step =
+    0.1; // in k rc; quintic interpolation is good to 1e-12 there, see spectrum_at
 
 /// Lowest eigenvector of the operator above: coefficients of normalised even Legendre polynomials.
 static void prolate_vector(double c, int n, long double *vector)
@@ -140,7 +141,7 @@ static void spectrum_sum(const quadrature *q, double x, double *g)
 /// The table of (ghat, ghat', ghat'') up to x_max, and with n_k = 0 nothing but the value at x_max.
 static mds_status spectrum_table(mds_split *split, double x_max)
 {
-    quadrature q = { 0, NULL, NULL };
+    quadrature q = {0, NULL, NULL};
     mds_status status = MDS_OK;
     int32_t    i;
 
@@ -175,7 +176,8 @@ static mds_status prolate_init(mds_split *split, double k_max)
         split->self = (double)w / (2 * split->cut);
     }
     // int t (1 - Phi) dt = 1/2 int t^2 w dt, and t^2 = P_0/3 + 2 P_2/3 with int P_2^2 = 1/5
-    split->background = MDS_PI * split->cut * split->cut * (double)(split->term[0] / 3 + 2 * split->term[1] / 15);
+    split->background =
+        MDS_PI * split->cut * split->cut * (double)(split->term[0] / 3 + 2 * split->term[1] / 15);
     return spectrum_table(split, k_max * split->cut);
 }
 
@@ -183,11 +185,13 @@ mds_status mds_split_init(mds_split *split, mds_num_split kind, double shape, do
 {
     mds_status status;
 
-    *split = (mds_split){ .kind = kind, .shape = shape, .cut = cut };
-    MDS_CHECK(isfinite(cut) && cut > 0, MDS_E_INPUT, "the Ewald split needs a cut-off above 0, got %g nm", cut);
+    *split = (mds_split){.kind = kind, .shape = shape, .cut = cut};
+    MDS_CHECK(isfinite(cut) && cut > 0, MDS_E_INPUT, "the Ewald split needs a cut-off above 0, got %g nm",
+              cut);
     MDS_CHECK(isfinite(k_max) && k_max >= 0, MDS_E_INTERNAL, "largest wave number %g 1/nm", k_max);
     if (kind == MDS_NUM_GAUSSIAN) {
-        MDS_CHECK(isfinite(shape) && shape > 0, MDS_E_INPUT, "beta of the Gaussian Ewald split must be above 0, got %g 1/nm", shape);
+        MDS_CHECK(isfinite(shape) && shape > 0, MDS_E_INPUT,
+                  "beta of the Gaussian Ewald split must be above 0, got %g 1/nm", shape);
         split->self = shape / sqrt(MDS_PI);
         split->background = MDS_PI / (2 * shape * shape);
         return MDS_OK;
@@ -202,7 +206,7 @@ mds_status mds_split_init(mds_split *split, mds_num_split kind, double shape, do
 void mds_split_free(mds_split *split)
 {
     mds_free(split->spectrum);
-    *split = (mds_split){ .kind = MDS_NUM_PROLATE };
+    *split = (mds_split){.kind = MDS_NUM_PROLATE};
 }
 
 double mds_split_phi(const mds_split *split, double r, double *r_dphi)
@@ -224,11 +228,12 @@ double mds_split_phi(const mds_split *split, double r, double *r_dphi)
     return (double)phi;
 }
 
-/// Beyond the table: the integral itself, slow and rare (a box much smaller than the one the table was made for). A failed
-/// allocation there leaves the last value of the table, which is of the order of the split's own error.
+/// Beyond the table: the integral itself, slow and rare (a box much smaller than the one the table was made
+/// for). A failed allocation there leaves the last value of the table, which is of the order of the split's
+/// own error.
 static void spectrum_far(const mds_split *split, double x, double g[3])
 {
-    quadrature q = { 0, NULL, NULL };
+    quadrature q = {0, NULL, NULL};
 
     if (quadrature_init(split, x, &q) == MDS_OK)
         spectrum_sum(&q, x, g);
@@ -254,14 +259,14 @@ void mds_split_spectrum(const mds_split *split, double k, double *ghat, double *
         *ghat = g[0];
         *slope = x * g[1];
     } else {
-        // quintic Hermite: value and two derivatives at both ends. Error of the value h^6/46080 |ghat^(6)| <= 1e-12 as
-        // |ghat^(6)| <= int t^6 w < 0.05 for c > 4.
-        const int    i = (int)y;
-        const double s = y - i, h = k_spectrum_step;
+        // quintic Hermite: value and two derivatives at both ends. Error of the value h^6/46080 |ghat^(6)| <=
+        // 1e-12 as |ghat^(6)| <= int t^6 w < 0.05 for c > 4.
+        const int     i = (int)y;
+        const double  s = y - i, h = k_spectrum_step;
         const double *a = split->spectrum[i], *b = split->spectrum[i + 1];
-        const double a1 = h * a[1], a2 = 0.5 * h * h * a[2], b1 = h * b[1], b2 = 0.5 * h * h * b[2];
-        const double d = b[0] - a[0] - a1 - a2, e = b1 - a1 - 2 * a2, f = b2 - a2;
-        const double c3 = 10 * d - 4 * e + f, c4 = -15 * d + 7 * e - 2 * f, c5 = 6 * d - 3 * e + f;
+        const double  a1 = h * a[1], a2 = 0.5 * h * h * a[2], b1 = h * b[1], b2 = 0.5 * h * h * b[2];
+        const double  d = b[0] - a[0] - a1 - a2, e = b1 - a1 - 2 * a2, f = b2 - a2;
+        const double  c3 = 10 * d - 4 * e + f, c4 = -15 * d + 7 * e - 2 * f, c5 = 6 * d - 3 * e + f;
 
         *ghat = a[0] + s * (a1 + s * (a2 + s * (c3 + s * (c4 + s * c5))));
         *slope = y * (a1 + s * (2 * a2 + s * (3 * c3 + s * (4 * c4 + s * 5 * c5))));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh stage against ref's mesh of the same grid (so only float rounding may differ), excluded pairs and self energy
-// against closed forms, and what must not change: bits on repetition, phases one by one, images, a box changed and back.
+// The mesh stage against ref's mesh of the same grid (so only float rounding may differ), excluded pairs and
+// self energy against closed forms, and what must not change: bits on repetition, phases one by one, images,
+// a box changed and back.
 #include "backend/backend.h"
 
 #include "base/units.h"
@@ -37,8 +38,14 @@ static void start(setup *s, mds_box box, int32_t n, const double *charge)
     for (i = 0; i < n; i++) atom(&s->system, charge[i]);
     TEST_OK(mds_state_init(&s->state, n));
     s->state.box = box;
-    s->params = (mds_params){ .dt = 0.001, .coulomb = MDS_COULOMB_PME, .lj_modifier = MDS_LJ_CUT, .cut_lj = 0.9, .cut_q = 0.9,
-                              .list_radius = 0.95, .prune_radius = 0.92, .list_interval = 20 };
+    s->params = (mds_params){.dt = 0.001,
+                             .coulomb = MDS_COULOMB_PME,
+                             .lj_modifier = MDS_LJ_CUT,
+                             .cut_lj = 0.9,
+                             .cut_q = 0.9,
+                             .list_radius = 0.95,
+                             .prune_radius = 0.92,
+                             .list_interval = 20};
 }
 
 static void end(setup *s)
@@ -47,7 +54,8 @@ static void end(setup *s)
     mds_state_free(&s->state);
 }
 
-/// Random charges at random places, some of them far outside the box; a neutral atom now and then; net charge not 0.
+/// Random charges at random places, some of them far outside the box; a neutral atom now and then; net charge
+/// not 0.
 static void gas(setup *s, mds_box box)
 {
     double   charge[N];
@@ -57,16 +65,18 @@ static void gas(setup *s, mds_box box)
     for (i = 0; i < N; i++) charge[i] = i % 7 == 3 ? 0 : 2 * uniform(&seed) - 0.9;
     start(s, box, N, charge);
     for (i = 0; i < N; i++) {
-        const double f[3] = { uniform(&seed) + (i % 11 == 0 ? 40 : 0), uniform(&seed) - i % 3, uniform(&seed) };
+        const double f[3] = {uniform(&seed) + (i % 11 == 0 ? 40 : 0), uniform(&seed) - i % 3, uniform(&seed)};
 
-        for (k = 0; k < 3; k++) s->state.x[i][k] = f[0] * box.a[0][k] + f[1] * box.a[1][k] + f[2] * box.a[2][k];
+        for (k = 0; k < 3; k++)
+            s->state.x[i][k] = f[0] * box.a[0][k] + f[1] * box.a[1][k] + f[2] * box.a[2][k];
     }
     TEST_OK(mds_system_freeze(&s->system));
 }
 
 static mds_domain whole(const setup *s)
 {
-    const mds_domain domain = { .hi = { 1, 1, 1 }, .dims = { 1, 1, 1 }, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms };
+    const mds_domain domain = {
+        .hi = {1, 1, 1}, .dims = {1, 1, 1}, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms};
 
     return domain;
 }
@@ -93,7 +103,8 @@ static void forces(const mds_backend *be, mds_device *device, int what, mds_fram
     if (what & SINGLY) {
         int phase;
 
-        for (phase = MDS_SPREAD; phase <= MDS_GATHER; phase++) TEST_OK(be->mesh(device, (mds_phase)phase, work));
+        for (phase = MDS_SPREAD; phase <= MDS_GATHER; phase++)
+            TEST_OK(be->mesh(device, (mds_phase)phase, work));
     } else if (what & MESH) {
         TEST_OK(be->mesh(device, MDS_MESH_ALL, work));
     }
@@ -114,8 +125,8 @@ static void evaluate(const mds_backend *be, const setup *s, int threads, int wha
 
 static bool same_bits(const mds_frame *a, const mds_frame *b)
 {
-    return a->n == b->n && !memcmp(a->f, b->f, (size_t)a->n * sizeof *a->f) && !memcmp(a->energy, b->energy, sizeof a->energy) &&
-           !memcmp(a->virial, b->virial, sizeof a->virial);
+    return a->n == b->n && !memcmp(a->f, b->f, (size_t)a->n * sizeof *a->f) &&
+           !memcmp(a->energy, b->energy, sizeof a->energy) && !memcmp(a->virial, b->virial, sizeof a->virial);
 }
 
 /// Forces, energy and virial of two frames, relative to rms force, energy and largest virial element.
@@ -141,7 +152,8 @@ static void compare(const mds_frame *got, const mds_frame *want, double toleranc
     TEST_NEAR(off / largest, 0, tolerance);
 }
 
-static void set_mesh(setup *s, mds_split_kind split, double shape, int order, int32_t n0, int32_t n1, int32_t n2)
+static void set_mesh(setup *s, mds_split_kind split, double shape, int order, int32_t n0, int32_t n1,
+                     int32_t n2)
 {
     s->params.split = split;
     s->params.split_shape = shape;
@@ -165,14 +177,17 @@ static void against_ref(mds_box box)
         for (split = 0; split < 2; split++) {
             mds_frame want, got, first;
 
-            set_mesh(&s, split ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, split ? 3.2 : 9 + order % 3, order, 20 - order % 2, 24, 27 + order % 2);
+            set_mesh(&s, split ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, split ? 3.2 : 9 + order % 3, order,
+                     20 - order % 2, 24, 27 + order % 2);
             evaluate(ref, &s, 1, MESH, &want);
             for (threads = 1; threads <= 3; threads++) {
                 evaluate(backend, &s, threads, MESH, &got);
-                // float mesh and weights: 6e-8 times the square root of some thousand terms, no cancellation beyond ten
+                // float mesh and weights: 6e-8 times the square root of some thousand terms, no cancellation
+                // beyond ten
                 compare(&got, &want, 3e-6);
                 evaluate(backend, &s, threads, MESH | SINGLY, &first);
-                TEST_TRUE(same_bits(&got, &first)); // and a second evaluation in another device gives the same bits
+                TEST_TRUE(
+                    same_bits(&got, &first)); // and a second evaluation in another device gives the same bits
                 mds_frame_free(&first);
                 mds_frame_free(&got);
             }
@@ -185,7 +200,7 @@ static void against_ref(mds_box box)
 /// More threads than planes, and a mesh no larger than the order.
 static void small_mesh(void)
 {
-    const mds_box      box = { { { 0.9, 0, 0 }, { 0, 1.0, 0 }, { 0, 0, 1.1 } } };
+    const mds_box      box = {{{0.9, 0, 0}, {0, 1.0, 0}, {0, 0, 1.1}}};
     const mds_backend *ref;
     setup              s;
     mds_frame          want, got;
@@ -207,10 +222,10 @@ static void small_mesh(void)
 /// A changed box changes the influence factors; changed back, the bits are those from before.
 static void box_changes(void)
 {
-    const mds_box box = { { { 2.3, 0, 0 }, { 0, 2.4, 0 }, { 0, 0, 2.5 } } };
+    const mds_box box = {{{2.3, 0, 0}, {0, 2.4, 0}, {0, 0, 2.5}}};
     mds_domain    domain;
     mds_device   *device;
-    mds_frame     before = { 0 }, other = { 0 }, fresh, after = { 0 };
+    mds_frame     before = {0}, other = {0}, fresh, after = {0};
     setup         s;
 
     gas(&s, box);
@@ -252,10 +267,11 @@ static double coulomb(const mds_frame *frame)
     return frame->energy[MDS_EN_COUL] + frame->energy[MDS_EN_RECIP];
 }
 
-/// Case c01: one ion in a cube of 3 nm, -2.837297 ke/(2 L) whatever the split, and the pressure of an energy like 1/L.
+/// Case c01: one ion in a cube of 3 nm, -2.837297 ke/(2 L) whatever the split, and the pressure of an energy
+/// like 1/L.
 static void single_ion(mds_split_kind split, double shape)
 {
-    const mds_box box = { { { 3, 0, 0 }, { 0, 3, 0 }, { 0, 0, 3 } } };
+    const mds_box box = {{{3, 0, 0}, {0, 3, 0}, {0, 0, 3}}};
     const double  one = 1, want = -2.837297479 * MDS_COULOMB / 6;
     mds_frame     frame;
     setup         s;
@@ -266,9 +282,11 @@ static void single_ion(mds_split_kind split, double shape)
     s.state.x[0][0] = 1.37;
     set_mesh(&s, split, shape, 8, 48, 48, 48);
     evaluate(backend, &s, 2, MESH | PAIR, &frame);
-    // mesh error of order 8 at h 0.0625 is below 1e-7; rounding of a self energy of several hundred in float waves: 1e-7 of it
+    // mesh error of order 8 at h 0.0625 is below 1e-7; rounding of a self energy of several hundred in float
+    // waves: 1e-7 of it
     TEST_NEAR(coulomb(&frame), want, 3e-5);
-    for (k = 0; k < 3; k++) TEST_NEAR(frame.virial[k][k], -want / 6, 3e-4); // W = 3 P V = E, Xi = -W/2 over three
+    for (k = 0; k < 3; k++)
+        TEST_NEAR(frame.virial[k][k], -want / 6, 3e-4); // W = 3 P V = E, Xi = -W/2 over three
     mds_frame_free(&frame);
     end(&s);
 }
@@ -276,8 +294,8 @@ static void single_ion(mds_split_kind split, double shape)
 /// Cases c02 and c03: an excluded pair at one point, and stored in different images.
 static void excluded_pair(double q, double x, double want, double tolerance)
 {
-    const mds_box box = { { { 3, 0, 0 }, { 0, 3, 0 }, { 0, 0, 3 } } };
-    const double  charge[2] = { 1, q };
+    const mds_box box = {{{3, 0, 0}, {0, 3, 0}, {0, 0, 3}}};
+    const double  charge[2] = {1, q};
     mds_frame     frame;
     setup         s;
     int           split;
@@ -290,7 +308,8 @@ static void excluded_pair(double q, double x, double want, double tolerance)
         set_mesh(&s, split ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, split ? 3.4 : 20, 8, 48, 48, 48);
         evaluate(backend, &s, 2, MESH | PAIR, &frame);
         TEST_NEAR(coulomb(&frame), want, tolerance);
-        TEST_NEAR(frame.f[0][0] + frame.f[1][0], 0, 2e-3); // the mesh's own net force at this resolution, and rounding
+        TEST_NEAR(frame.f[0][0] + frame.f[1][0], 0,
+                  2e-3); // the mesh's own net force at this resolution, and rounding
         if (x == 0) TEST_NEAR(frame.f[0][0], 0, 2e-3);
         mds_frame_free(&frame);
     }
@@ -300,8 +319,8 @@ static void excluded_pair(double q, double x, double want, double tolerance)
 /// All pairs excluded, at distances inside and beyond the cut-off: the terms of excluded.c alone.
 static void excluded_terms(mds_coulomb form)
 {
-    const mds_box      box = { { { 3, 0, 0 }, { 0.4, 3, 0 }, { 0.3, -0.5, 3 } } };
-    const double       charge[5] = { 0.8, -0.4, -0.7, 0.5, 0.3 };
+    const mds_box      box = {{{3, 0, 0}, {0.4, 3, 0}, {0.3, -0.5, 3}}};
+    const double       charge[5] = {0.8, -0.4, -0.7, 0.5, 0.3};
     const mds_backend *ref;
     mds_frame          want, got;
     setup              s;
@@ -322,11 +341,14 @@ static void excluded_terms(mds_coulomb form)
         set_mesh(&s, k ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, k ? 3.1 : 10, 4, 16, 16, 16);
         evaluate(ref, &s, 1, PAIR, &want);
         evaluate(backend, &s, 3, PAIR, &got);
-        TEST_NEAR(got.energy[MDS_EN_COUL], want.energy[MDS_EN_COUL], 1e-9 * fabs(want.energy[MDS_EN_COUL])); // double throughout
+        TEST_NEAR(got.energy[MDS_EN_COUL], want.energy[MDS_EN_COUL],
+                  1e-9 * fabs(want.energy[MDS_EN_COUL])); // double throughout
         for (i = 0; i < 3; i++)
-            for (l = 0; l < 3; l++) TEST_NEAR(got.virial[i][l], want.virial[i][l], 1e-9 * fabs(want.energy[MDS_EN_COUL]));
+            for (l = 0; l < 3; l++)
+                TEST_NEAR(got.virial[i][l], want.virial[i][l], 1e-9 * fabs(want.energy[MDS_EN_COUL]));
         for (i = 0; i < 5; i++)
-            for (l = 0; l < 3; l++) TEST_NEAR(got.f[i][l], want.f[i][l], 1e-4); // kept in float: 6e-8 of some hundred
+            for (l = 0; l < 3; l++)
+                TEST_NEAR(got.f[i][l], want.f[i][l], 1e-4); // kept in float: 6e-8 of some hundred
         mds_frame_free(&want);
         mds_frame_free(&got);
     }
@@ -335,9 +357,9 @@ static void excluded_terms(mds_coulomb form)
 
 int main(int argc, char **argv)
 {
-    const mds_box cuboid = { { { 2.3, 0, 0 }, { 0, 2.7, 0 }, { 0, 0, 3.1 } } };
-    const mds_box triclinic = { { { 2.6, 0, 0 }, { -0.8, 2.5, 0 }, { 1.1, -0.9, 2.4 } } };
-    const double  beta[] = { 2.5, 3, 3.6, 4.2 }, c[] = { 20, 25, 30 };
+    const mds_box cuboid = {{{2.3, 0, 0}, {0, 2.7, 0}, {0, 0, 3.1}}};
+    const mds_box triclinic = {{{2.6, 0, 0}, {-0.8, 2.5, 0}, {1.1, -0.9, 2.4}}};
+    const double  beta[] = {2.5, 3, 3.6, 4.2}, c[] = {20, 25, 30};
     size_t        k;
 
     TEST_OK(mds_backend_find(argc > 1 ? argv[1] : "cpu", &backend));

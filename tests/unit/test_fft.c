@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh transform against the defining sum, forth and back, on even, odd and prime sides; the same bits on any number of
-// threads; several objects opened at once.
+// The mesh transform against the defining sum, forth and back, on even, odd and prime sides; the same bits on
+// any number of threads; several objects opened at once.
 #include "num/num.h"
 
 #include "base/units.h"
@@ -14,7 +14,7 @@ static float noise(uint32_t *seed)
 
 static void against_sum(int32_t n0, int32_t n1, int32_t n2)
 {
-    const int32_t n[3] = { n0, n1, n2 };
+    const int32_t n[3] = {n0, n1, n2};
     const size_t  size = (size_t)n0 * (size_t)n1 * (size_t)n2;
     float        *in = malloc(size * sizeof *in), *grid;
     uint32_t      seed = 7;
@@ -38,7 +38,9 @@ static void against_sum(int32_t n0, int32_t n1, int32_t n2)
                 for (i = 0; i < n0; i++)
                     for (j = 0; j < n1; j++)
                         for (k = 0; k < n2; k++) {
-                            const double a = -2 * MDS_PI * ((double)(i * p % n0) / n0 + (double)(j * q % n1) / n1 + (double)(k * r % n2) / n2);
+                            const double a = -2 * MDS_PI *
+                                             ((double)(i * p % n0) / n0 + (double)(j * q % n1) / n1 +
+                                              (double)(k * r % n2) / n2);
 
                             re += (double)in[(i * n1 + j) * n2 + k] * cos(a);
                             im += (double)in[(i * n1 + j) * n2 + k] * sin(a);
@@ -52,7 +54,8 @@ static void against_sum(int32_t n0, int32_t n1, int32_t n2)
     for (i = 0; i < n0; i++)
         for (j = 0; j < n1; j++)
             for (k = 0; k < n2; k++)
-                back = fmax(back, fabs((double)grid[(i * n1 + j) * row + k] / (double)size - (double)in[(i * n1 + j) * n2 + k]));
+                back = fmax(back, fabs((double)grid[(i * n1 + j) * row + k] / (double)size -
+                                       (double)in[(i * n1 + j) * n2 + k]));
     TEST_TRUE(back < 2e-6);
     mds_fft_close(fft);
     free(in);
@@ -60,7 +63,7 @@ static void against_sum(int32_t n0, int32_t n1, int32_t n2)
 
 static void same_bits(void)
 {
-    const int32_t n[3] = { 20, 18, 24 };
+    const int32_t n[3] = {20, 18, 24};
     mds_fft      *fft[3];
     size_t        size;
     int           t;
@@ -82,7 +85,7 @@ static void same_bits(void)
 
 int main(void)
 {
-    const int32_t bad[3] = { 8, 0, 8 };
+    const int32_t bad[3] = {8, 0, 8};
     mds_fft      *fft;
 
     against_sum(8, 9, 10);

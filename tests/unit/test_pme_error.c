@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimate of the force error against the error itself: Coulomb forces of the cpu backend with a mesh, less those with a
-// Gaussian split of beta rc 4.3, order 8 and a spacing of 0.06 nm. Random charges, ions, water made here; protein, DNA and a
-// triclinic box where the reference systems are at hand. Then choices: they meet the target, and keep what was given.
+// The estimate of the force error against the error itself: Coulomb forces of the cpu backend with a mesh,
+// less those with a Gaussian split of beta rc 4.3, order 8 and a spacing of 0.06 nm. Random charges, ions,
+// water made here; protein, DNA and a triclinic box where the reference systems are at hand. Then choices:
+// they meet the target, and keep what was given.
 #include "backend/backend.h"
 #include "num/num.h"
 #include "read/read.h"
@@ -13,19 +14,28 @@ typedef struct {
     mds_state      state;
     mds_pme_system pme;
     double (*exact)[3];
-    double         cut;
+    double cut;
 } sample;
 
 static void coulomb_forces(const sample *s, const mds_pme_choice *c, double (*f)[3])
 {
-    const mds_domain   domain = { .hi = { 1, 1, 1 }, .dims = { 1, 1, 1 }, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms };
+    const mds_domain domain = {
+        .hi = {1, 1, 1}, .dims = {1, 1, 1}, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms};
     const mds_backend *cpu;
     mds_device        *device;
-    mds_frame          frame = { 0 };
-    mds_params         p = { .dt = 0.001, .coulomb = MDS_COULOMB_PME, .lj_modifier = MDS_LJ_CUT, .cut_lj = s->cut, .cut_q = s->cut,
-                             .list_radius = s->cut + 0.02, .prune_radius = s->cut + 0.01, .list_interval = 10,
-                             .split = c->split == MDS_NUM_PROLATE ? MDS_SPLIT_PROLATE : MDS_SPLIT_GAUSSIAN, .split_shape = c->shape,
-                             .order = c->order, .grid = { c->grid[0], c->grid[1], c->grid[2] } };
+    mds_frame          frame = {0};
+    mds_params         p = {.dt = 0.001,
+                            .coulomb = MDS_COULOMB_PME,
+                            .lj_modifier = MDS_LJ_CUT,
+                            .cut_lj = s->cut,
+                            .cut_q = s->cut,
+                            .list_radius = s->cut + 0.02,
+                            .prune_radius = s->cut + 0.01,
+                            .list_interval = 10,
+                            .split = c->split == MDS_NUM_PROLATE ? MDS_SPLIT_PROLATE : MDS_SPLIT_GAUSSIAN,
+                            .split_shape = c->shape,
+                            .order = c->order,
+                            .grid = {c->grid[0], c->grid[1], c->grid[2]}};
 
     TEST_OK(mds_backend_find("cpu", &cpu));
     TEST_OK(cpu->open(&s->system, &p, 2, "", &device));
@@ -50,18 +60,21 @@ static double side(const sample *s, int k)
 
 static void finish_sample(sample *s, double cut)
 {
-    mds_pme_choice tight = { .split = MDS_NUM_GAUSSIAN, .shape = 4.3 / cut, .cut = cut, .order = 8 };
+    mds_pme_choice tight = {.split = MDS_NUM_GAUSSIAN, .shape = 4.3 / cut, .cut = cut, .order = 8};
     int32_t        i;
     int            k;
 
-    for (i = 0; i < s->system.n_types * s->system.n_types; i++) s->system.c6[i] = s->system.c12[i] = 0; // Coulomb alone
+    for (i = 0; i < s->system.n_types * s->system.n_types; i++)
+        s->system.c6[i] = s->system.c12[i] = 0; // Coulomb alone
     s->cut = cut;
-    s->pme = (mds_pme_system){ .box = s->state.box, .volume = mds_box_volume(&s->state.box), .n_atoms = s->system.n_atoms };
+    s->pme = (mds_pme_system){
+        .box = s->state.box, .volume = mds_box_volume(&s->state.box), .n_atoms = s->system.n_atoms};
     for (i = 0; i < s->system.n_atoms; i++) {
         s->pme.sum_q2 += pow(s->system.charge[i], 2);
         s->pme.sum_q4 += pow(s->system.charge[i], 4);
     }
-    s->pme.structure = mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->state.x, s->system.charge, &s->state.box);
+    s->pme.structure =
+        mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->state.x, s->system.charge, &s->state.box);
     for (k = 0; k < 3; k++) tight.grid[k] = mds_fft_size((int32_t)(side(s, k) / 0.06) + 1);
     s->exact = malloc((size_t)s->system.n_atoms * sizeof *s->exact);
     coulomb_forces(s, &tight, s->exact);
@@ -77,10 +90,10 @@ static void free_sample(sample *s)
 /// Rms over atoms of the force vector's error.
 static double measured(const sample *s, const mds_pme_choice *choice)
 {
-    double (*f)[3] = malloc((size_t)s->system.n_atoms * sizeof *f);
-    double   sum = 0;
-    int32_t  i;
-    int      k;
+    double(*f)[3] = malloc((size_t)s->system.n_atoms * sizeof *f);
+    double  sum = 0;
+    int32_t i;
+    int     k;
 
     coulomb_forces(s, choice, f);
     for (i = 0; i < s->system.n_atoms; i++)
@@ -95,13 +108,14 @@ static const struct {
     int           order;
     double        spacing;
 } settings[] = {
-    { MDS_NUM_PROLATE, 9, 4, 0.12 },    { MDS_NUM_PROLATE, 10, 4, 0.155 },  { MDS_NUM_PROLATE, 10.5, 4, 0.143 },
-    { MDS_NUM_PROLATE, 10, 5, 0.233 },  { MDS_NUM_PROLATE, 11, 5, 0.186 },  { MDS_NUM_PROLATE, 11, 6, 0.233 },
-    { MDS_NUM_PROLATE, 12, 8, 0.25 },   { MDS_NUM_GAUSSIAN, 3.12, 4, 0.116 }, { MDS_NUM_GAUSSIAN, 2.8, 4, 0.116 },
-    { MDS_NUM_GAUSSIAN, 2.63, 5, 0.113 }, { MDS_NUM_GAUSSIAN, 3.12, 6, 0.155 }, { MDS_NUM_GAUSSIAN, 3.46, 8, 0.14 },
+    {MDS_NUM_PROLATE, 9, 4, 0.12},      {MDS_NUM_PROLATE, 10, 4, 0.155},    {MDS_NUM_PROLATE, 10.5, 4, 0.143},
+    {MDS_NUM_PROLATE, 10, 5, 0.233},    {MDS_NUM_PROLATE, 11, 5, 0.186},    {MDS_NUM_PROLATE, 11, 6, 0.233},
+    {MDS_NUM_PROLATE, 12, 8, 0.25},     {MDS_NUM_GAUSSIAN, 3.12, 4, 0.116}, {MDS_NUM_GAUSSIAN, 2.8, 4, 0.116},
+    {MDS_NUM_GAUSSIAN, 2.63, 5, 0.113}, {MDS_NUM_GAUSSIAN, 3.12, 6, 0.155}, {MDS_NUM_GAUSSIAN, 3.46, 8, 0.14},
 };
 
-/// The error is at most `factor` times the estimate wherever the error is above 0.05, where rounding in float (0.02) is small.
+/// The error is at most `factor` times the estimate wherever the error is above 0.05, where rounding in float
+/// (0.02) is small.
 static void compare(const char *name, const sample *s, double factor)
 {
     size_t q;
@@ -109,19 +123,25 @@ static void compare(const char *name, const sample *s, double factor)
 
     printf("%s: %d atoms, charges screen below %.1f/nm\n", name, (int)s->system.n_atoms, s->pme.structure);
     for (q = 0; q < sizeof settings / sizeof settings[0]; q++) {
-        mds_pme_choice c = { .split = settings[q].split, .cut = s->cut, .order = settings[q].order,
-                             .shape = settings[q].shape / (settings[q].split == MDS_NUM_GAUSSIAN ? s->cut : 1) };
+        mds_pme_choice c = {.split = settings[q].split,
+                            .cut = s->cut,
+                            .order = settings[q].order,
+                            .shape =
+                                settings[q].shape / (settings[q].split == MDS_NUM_GAUSSIAN ? s->cut : 1)};
         double         error, estimate;
 
         for (k = 0; k < 3; k++) c.grid[k] = mds_fft_size((int32_t)(side(s, k) / settings[q].spacing + 0.5));
         error = measured(s, &c);
         estimate = mds_pme_error(&s->pme, &c);
-        printf("  %s %5.2f order %d %3d points: error %.3f estimate %.3f ratio %.2f\n", c.split == MDS_NUM_PROLATE ? "prolate " : "gaussian",
-               settings[q].shape, c.order, c.grid[0], error, estimate, estimate / error);
+        printf("  %s %5.2f order %d %3d points: error %.3f estimate %.3f ratio %.2f\n",
+               c.split == MDS_NUM_PROLATE ? "prolate " : "gaussian", settings[q].shape, c.order, c.grid[0],
+               error, estimate, estimate / error);
         if (error < 0.05) continue;
         compared++;
         TEST_TRUE(estimate > error / factor);
-        TEST_TRUE(estimate < 1.2 * factor * error); // the safe side: order 8 on 12 points is overrated 1.7 times in water
+        TEST_TRUE(estimate <
+                  1.2 * factor *
+                      error); // the safe side: order 8 on 12 points is overrated 1.7 times in water
     }
     TEST_TRUE(compared >= 8);
 }
@@ -142,7 +162,8 @@ static void random_charges(sample *s, int32_t n, double density, double charge, 
     memset(s, 0, sizeof *s);
     TEST_OK(mds_system_set_types(&s->system, 1, false));
     TEST_OK(mds_system_add_residue(&s->system, "XXX", 1, &residue));
-    for (i = 0; i < n; i++) TEST_OK(mds_system_add_atom(&s->system, "X", residue, 0, i % 2 ? charge : -charge, 1, 0, NULL));
+    for (i = 0; i < n; i++)
+        TEST_OK(mds_system_add_atom(&s->system, "X", residue, 0, i % 2 ? charge : -charge, 1, 0, NULL));
     TEST_OK(mds_system_freeze(&s->system));
     TEST_OK(mds_state_init(&s->state, n));
     for (k = 0; k < 3; k++) s->state.box.a[k][k] = edge * (1 + 0.2 * k);
@@ -155,8 +176,8 @@ static bool read_sample(sample *s, const char *topology, const char *coordinates
 {
     const char      *shared = getenv("MDS_SHARED");
     char             top[600], gro[600];
-    mds_read_report  report = { 0 };
-    mds_read_request request = { .topology = top, .coordinates = gro };
+    mds_read_report  report = {0};
+    mds_read_request request = {.topology = top, .coordinates = gro};
 
     memset(s, 0, sizeof *s);
     snprintf(top, sizeof top, "%s/systems/%s", shared ? shared : ".", topology);
@@ -175,19 +196,20 @@ static bool read_sample(sample *s, const char *topology, const char *coordinates
 /// Targets: the estimate is at or below, the error within 1.5 of it; the mesh is made of 2, 3, 5, 7.
 static void choices(const sample *s)
 {
-    const double targets[] = { 2, 0.5, 0.1 };
+    const double targets[] = {2, 0.5, 0.1};
     size_t       q;
     int          kind;
 
     for (q = 0; q < sizeof targets / sizeof targets[0]; q++)
         for (kind = 0; kind < 2; kind++) {
-            mds_pme_choice c = { .split = kind ? MDS_NUM_GAUSSIAN : MDS_NUM_PROLATE, .cut = s->cut };
+            mds_pme_choice c = {.split = kind ? MDS_NUM_GAUSSIAN : MDS_NUM_PROLATE, .cut = s->cut};
             double         error;
 
             TEST_OK(mds_pme_choose(&s->pme, targets[q], 0, &c));
             error = measured(s, &c);
             printf("  target %.2f: %s %.3g order %d grid %d: estimate %.3f error %.3f\n", targets[q],
-                   c.split == MDS_NUM_PROLATE ? "prolate" : "gaussian", c.shape, c.order, c.grid[0], c.error, error);
+                   c.split == MDS_NUM_PROLATE ? "prolate" : "gaussian", c.shape, c.order, c.grid[0], c.error,
+                   error);
             TEST_INT(c.split, kind ? MDS_NUM_GAUSSIAN : MDS_NUM_PROLATE);
             TEST_TRUE(c.error <= targets[q]);
             TEST_TRUE(error <= 1.5 * targets[q]);
@@ -198,27 +220,28 @@ static void choices(const sample *s)
 
 static void given_is_kept(const sample *s)
 {
-    mds_pme_choice c = { .split = MDS_NUM_PROLATE, .cut = s->cut, .order = 6 };
+    mds_pme_choice c = {.split = MDS_NUM_PROLATE, .cut = s->cut, .order = 6};
 
     TEST_OK(mds_pme_choose(&s->pme, 0.5, 0, &c));
     TEST_INT(c.order, 6);
-    c = (mds_pme_choice){ .split = MDS_NUM_PROLATE, .cut = s->cut, .grid = { 24, 0, 26 } };
+    c = (mds_pme_choice){.split = MDS_NUM_PROLATE, .cut = s->cut, .grid = {24, 0, 26}};
     TEST_OK(mds_pme_choose(&s->pme, 0.5, 0, &c));
     TEST_INT(c.grid[0], 24);
     TEST_INT(c.grid[2], 26);
-    c = (mds_pme_choice){ .split = MDS_NUM_GAUSSIAN, .cut = s->cut, .shape = 3 };
+    c = (mds_pme_choice){.split = MDS_NUM_GAUSSIAN, .cut = s->cut, .shape = 3};
     TEST_OK(mds_pme_choose(&s->pme, 0.5, 0.12, &c));
     TEST_NEAR(c.shape, 3, 0);
     TEST_INT(c.grid[0], mds_fft_size((int32_t)ceil(side(s, 0) / 0.12)));
     // complete: the estimate, whatever the target
-    c = (mds_pme_choice){ .split = MDS_NUM_GAUSSIAN, .cut = s->cut, .shape = 3, .order = 4, .grid = { 13, 13, 13 } };
+    c = (mds_pme_choice){
+        .split = MDS_NUM_GAUSSIAN, .cut = s->cut, .shape = 3, .order = 4, .grid = {13, 13, 13}};
     TEST_OK(mds_pme_choose(&s->pme, 1e-3, 0, &c));
     TEST_INT(c.grid[0], 13);
     TEST_TRUE(c.error > 1);
     // out of reach with what is given
-    c = (mds_pme_choice){ .split = MDS_NUM_PROLATE, .cut = s->cut, .order = 4 };
+    c = (mds_pme_choice){.split = MDS_NUM_PROLATE, .cut = s->cut, .order = 4};
     TEST_FAILS(mds_pme_choose(&s->pme, 0.001, 0.3, &c), MDS_E_INPUT, "no mesh meets");
-    c = (mds_pme_choice){ .split = MDS_NUM_PROLATE, .cut = s->cut, .order = 3 };
+    c = (mds_pme_choice){.split = MDS_NUM_PROLATE, .cut = s->cut, .order = 3};
     TEST_FAILS(mds_pme_choose(&s->pme, 0.5, 0, &c), MDS_E_INPUT, "not in 4 to 8");
 }
 
@@ -228,10 +251,12 @@ int main(void)
 
     random_charges(&s, 2000, 100, 0.6, 0.9);
     TEST_TRUE(s.pme.structure < 5);
-    compare("random charges", &s, 1.2); // the formula is exact for them but for the quadrature and two aliases
+    compare("random charges", &s,
+            1.2); // the formula is exact for them but for the quadrature and two aliases
     free_sample(&s);
 
-    random_charges(&s, 60, 2, 1, 0.9); // dilute ions: the force on itself counts most, and few charges scatter
+    random_charges(&s, 60, 2, 1,
+                   0.9); // dilute ions: the force on itself counts most, and few charges scatter
     compare("ions", &s, 1.5);
     free_sample(&s);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short-range polynomials: right to their tolerance in double, usable in float, and the reaction field's closed form.
+// Short-range polynomials: right to their tolerance in double, usable in float, and the reaction field's
+// closed form.
 #include "num/num.h"
 
 #include "test.h"
@@ -20,7 +21,8 @@ static float horner_float(const double *c, int degree, float u)
     return sum;
 }
 
-/// Largest errors of both polynomials against the split, in units of the largest value, double and float arithmetic.
+/// Largest errors of both polynomials against the split, in units of the largest value, double and float
+/// arithmetic.
 static void check(mds_num_split kind, double shape, double cut, double tolerance, int degree, double in_u)
 {
     mds_split split;
@@ -32,22 +34,29 @@ static void check(mds_num_split kind, double shape, double cut, double tolerance
     TEST_OK(mds_short_ewald(&split, false, tolerance, &out));
     for (i = 1; i <= 1000; i++) {
         const double t = 0.03 + 0.97 * i / 1000, u = t * t;
-        double       slope, phi = mds_split_phi(&split, t * cut, &slope), p = phi / t, f = (phi / t - slope / t) / (t * t);
+        double       slope, phi = mds_split_phi(&split, t * cut, &slope), p = phi / t,
+                      f = (phi / t - slope / t) / (t * t);
 
         largest_p = fmax(largest_p, fabs(p));
         largest_f = fmax(largest_f, fabs(f));
         error_p = fmax(error_p, fabs(p - horner(out.pot_centred, out.degree_pot, 2 * u - 1)));
         error_f = fmax(error_f, fabs(f - horner(out.force_centred, out.degree_force, 2 * u - 1)));
-        float_p = fmax(float_p, fabs(p - (double)horner_float(out.pot_centred, out.degree_pot, (float)(2 * u - 1))));
-        float_f = fmax(float_f, fabs(f - (double)horner_float(out.force_centred, out.degree_force, (float)(2 * u - 1))));
+        float_p = fmax(float_p,
+                       fabs(p - (double)horner_float(out.pot_centred, out.degree_pot, (float)(2 * u - 1))));
+        float_f = fmax(
+            float_f, fabs(f - (double)horner_float(out.force_centred, out.degree_force, (float)(2 * u - 1))));
         plain = fmax(plain, fabs(f - (double)horner_float(out.force, out.degree_force, (float)u)));
         // the two sets are one polynomial; powers of u lose digits as told in short.c
-        TEST_NEAR(horner(out.force, out.degree_force, u) / horner(out.force_centred, out.degree_force, 2 * u - 1), 1, in_u);
-        TEST_NEAR(horner(out.pot, out.degree_pot, u) / horner(out.pot_centred, out.degree_pot, 2 * u - 1), 1, in_u);
+        TEST_NEAR(horner(out.force, out.degree_force, u) /
+                      horner(out.force_centred, out.degree_force, 2 * u - 1),
+                  1, in_u);
+        TEST_NEAR(horner(out.pot, out.degree_pot, u) / horner(out.pot_centred, out.degree_pot, 2 * u - 1), 1,
+                  in_u);
     }
-    printf("%s %g, tolerance %g: degrees %d %d, error %.1e %.1e, in float %.1e %.1e (powers of u: %.1e)\n", kind == MDS_NUM_PROLATE ? "prolate" : "gaussian",
-           shape * (kind == MDS_NUM_PROLATE ? 1 : cut), tolerance, out.degree_pot, out.degree_force, error_p / largest_p,
-           error_f / largest_f, float_p / largest_p, float_f / largest_f, plain / largest_f);
+    printf("%s %g, tolerance %g: degrees %d %d, error %.1e %.1e, in float %.1e %.1e (powers of u: %.1e)\n",
+           kind == MDS_NUM_PROLATE ? "prolate" : "gaussian", shape * (kind == MDS_NUM_PROLATE ? 1 : cut),
+           tolerance, out.degree_pot, out.degree_force, error_p / largest_p, error_f / largest_f,
+           float_p / largest_p, float_f / largest_f, plain / largest_f);
     // 1e-13: cancellation in this test's own f at t = 0.03, eps/t^2
     TEST_TRUE(error_p <= tolerance * largest_p + 1e-13);
     TEST_TRUE(error_f <= tolerance * largest_f + 1e-12);
@@ -95,13 +104,17 @@ int main(void)
 
     // reaction field, epsilon 78.5, rc 1.2 at r = 0.7: GROMACS' formula written out
     {
-        const double rc = 1.2, r = 0.7, e = 78.5, k = (e - 1) / ((2 * e + 1) * rc * rc * rc), u = r * r / (rc * rc);
+        const double rc = 1.2, r = 0.7, e = 78.5, k = (e - 1) / ((2 * e + 1) * rc * rc * rc),
+                     u = r * r / (rc * rc);
 
         mds_short_reaction_field(rc, e, &out);
-        TEST_NEAR(1 / r - horner(out.pot, out.degree_pot, u) / rc, 1 / r + k * r * r - (1 / rc + k * rc * rc), 1e-15);
-        TEST_NEAR(1 / (r * r * r) - horner(out.force, out.degree_force, u) / (rc * rc * rc), 1 / (r * r * r) - 2 * k, 1e-14);
+        TEST_NEAR(1 / r - horner(out.pot, out.degree_pot, u) / rc, 1 / r + k * r * r - (1 / rc + k * rc * rc),
+                  1e-15);
+        TEST_NEAR(1 / (r * r * r) - horner(out.force, out.degree_force, u) / (rc * rc * rc),
+                  1 / (r * r * r) - 2 * k, 1e-14);
         mds_short_reaction_field(rc, 0, &out);
-        TEST_NEAR(horner(out.force, out.degree_force, 1), 1, 1e-15); // infinite dielectric: no force at the cut-off
+        TEST_NEAR(horner(out.force, out.degree_force, 1), 1,
+                  1e-15); // infinite dielectric: no force at the cut-off
     }
     mds_short_cutoff(1.1, true, &out);
     TEST_NEAR(horner(out.pot, out.degree_pot, 1), 1, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// B-spline weights: partition of unity, first moment, derivative, known values; Euler moduli against the exponential they
-// approximate.
+// B-spline weights: partition of unity, first moment, derivative, known values; Euler moduli against the
+// exponential they approximate.
 #include "num/num.h"
 
 #include "base/units.h"
@@ -24,7 +24,8 @@ int main(void)
                 sum += theta[k];
                 sum_slope += slope[k];
                 moment += theta[k] * (k - order + 1 - w);
-                TEST_NEAR(slope[k], (up[k] - down[k]) / 2e-5, 1e-9); // central difference: h^2/6 M''' = 2e-11, rounding 1e-11
+                TEST_NEAR(slope[k], (up[k] - down[k]) / 2e-5,
+                          1e-9); // central difference: h^2/6 M''' = 2e-11, rounding 1e-11
             }
             TEST_NEAR(sum, 1, 1e-15);
             TEST_NEAR(sum_slope, 0, 1e-15);
@@ -42,11 +43,14 @@ int main(void)
         // closed form of order 4: 1/(2/3 + cos(2 pi m/n)/3)^2
         mds_spline_moduli(30, 4, b2);
         for (k = 0; k < 30; k++) TEST_NEAR(b2[k], pow(2.0 / 3 + cos(2 * MDS_PI * k / 30) / 3, -2), 1e-12);
-        // closed form of order 5: sum_s U_s^2 = sum_k M_10(5 + k) cos(k theta), with M_10 at integers (Euler's numbers over 9!)
+        // closed form of order 5: sum_s U_s^2 = sum_k M_10(5 + k) cos(k theta), with M_10 at integers
+        // (Euler's numbers over 9!)
         mds_spline_moduli(30, 5, b2);
         for (k = 0; k < 30; k++) {
-            const double a = 2 * MDS_PI * (k > 15 ? k - 30 : k) / 30, u = k ? pow(sin(a / 2) / (a / 2), 5) : 1;
-            const double sum = (156190 + 2 * (88234 * cos(a) + 14608 * cos(2 * a) + 502 * cos(3 * a) + cos(4 * a))) / 362880;
+            const double a = 2 * MDS_PI * (k > 15 ? k - 30 : k) / 30,
+                         u = k ? pow(sin(a / 2) / (a / 2), 5) : 1;
+            const double sum =
+                (156190 + 2 * (88234 * cos(a) + 14608 * cos(2 * a) + 502 * cos(3 * a) + cos(4 * a))) / 362880;
 
             TEST_NEAR(b2[k], u * u / (sum * sum), 1e-9); // 17 aliases: the next adds (1/17 pi)^10
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Ewald splits against closed forms, against the differential equation that defines the prolate function, and against
-// plain quadrature of what split.c gets from series and tables.
+// The Ewald splits against closed forms, against the differential equation that defines the prolate function,
+// and against plain quadrature of what split.c gets from series and tables.
 #include "num/num.h"
 
 #include "base/units.h"
 #include "test.h"
 
-static const double k_shapes[] = { 4, 8, 10, 12, 20, 40 };
+static const double k_shapes[] = {4, 8, 10, 12, 20, 40};
 enum { N_SHAPES = sizeof k_shapes / sizeof k_shapes[0] };
 
 /// Composite Simpson of f(t) on [0,1], n even.
@@ -65,11 +65,13 @@ static void gaussian(void)
     mds_split_free(&split);
 }
 
-/// psi of bandwidth c solves (1 - t^2) psi'' - 2 t psi' + (chi - c^2 t^2) psi = 0. w is psi up to scale and offset, and at
-/// t = 1 the equation alone gives psi(1) = 2 psi'(1)/(c^2 - chi): so chi, offset and shape are all checked.
+/// psi of bandwidth c solves (1 - t^2) psi'' - 2 t psi' + (chi - c^2 t^2) psi = 0. w is psi up to scale and
+/// offset, and at t = 1 the equation alone gives psi(1) = 2 psi'(1)/(c^2 - chi): so chi, offset and shape are
+/// all checked.
 static void solves_equation(double c)
 {
-    const double h = 1e-3; // differences of fourth order: error h^4 w^(6)/90 with w^(6) < (2c)^3 15 w, and rounding eps/h^2
+    const double h = 1e-3; // differences of fourth order: error h^4 w^(6)/90 with w^(6) < (2c)^3 15 w, and
+                           // rounding eps/h^2
     mds_split    split;
     double       w[5], chi = 0, edge = 0, first;
     int          turn, i;
@@ -78,15 +80,18 @@ static void solves_equation(double c)
     for (i = 0; i < 5; i++) w[i] = weight(&split, 1 - i * h);
     first = -(-25 * w[0] + 48 * w[1] - 36 * w[2] + 16 * w[3] - 3 * w[4]) / (12 * h);
     for (turn = 0; turn < 30; turn++) { // at t = 0: psi'' + chi psi = 0, with psi = w + edge
-        const double second = (-2 * weight(&split, 2 * h) + 32 * weight(&split, h) - 30 * weight(&split, 0)) / (12 * h * h);
+        const double second =
+            (-2 * weight(&split, 2 * h) + 32 * weight(&split, h) - 30 * weight(&split, 0)) / (12 * h * h);
 
         chi = -second / (weight(&split, 0) + edge);
         edge = 2 * first / (chi - c * c);
     }
     for (i = 1; i < 19; i++) {
         const double t = 0.05 * i, m = weight(&split, t);
-        const double lo2 = weight(&split, t - 2 * h), lo = weight(&split, t - h), hi = weight(&split, t + h), hi2 = weight(&split, t + 2 * h);
-        const double d1 = (lo2 - 8 * lo + 8 * hi - hi2) / (12 * h), d2 = (-lo2 + 16 * lo - 30 * m + 16 * hi - hi2) / (12 * h * h);
+        const double lo2 = weight(&split, t - 2 * h), lo = weight(&split, t - h), hi = weight(&split, t + h),
+                     hi2 = weight(&split, t + 2 * h);
+        const double d1 = (lo2 - 8 * lo + 8 * hi - hi2) / (12 * h),
+                     d2 = (-lo2 + 16 * lo - 30 * m + 16 * hi - hi2) / (12 * h * h);
 
         TEST_NEAR(((1 - t * t) * d2 - 2 * t * d1 + (chi - c * c * t * t) * (m + edge)) / chi, 0, 2e-7);
     }
@@ -107,13 +112,15 @@ static void prolate_integrals(double c)
     TEST_NEAR(mds_split_phi(&split, 0, &slope), 0, 0);
     // Simpson on 4000 points: h^4/180 w^(4) < 1e-13 for all c here
     TEST_NEAR(simpson(cosine, &split, 0, 4000), 1, 1e-11);
-    TEST_NEAR(2 * MDS_PI * cut * cut * simpson(screened, &split, 0, 4000), split.background, 1e-11 * split.background);
+    TEST_NEAR(2 * MDS_PI * cut * cut * simpson(screened, &split, 0, 4000), split.background,
+              1e-11 * split.background);
     for (x = 0; x < 115; x += 3.737) {
         mds_split_spectrum(&split, x / cut, &ghat, &slope);
         largest = fmax(largest, fabs(ghat - simpson(cosine, &split, x, 4000)));
         largest_slope = fmax(largest_slope, fabs(slope - x * simpson(minus_t_sine, &split, x, 4000)));
     }
-    TEST_NEAR(largest, 0, 1e-10);        // Simpson at x = 115: h^4 x^4/180 = 4e-9 of int w cos, itself below 1e-2 there
+    TEST_NEAR(largest, 0,
+              1e-10); // Simpson at x = 115: h^4 x^4/180 = 4e-9 of int w cos, itself below 1e-2 there
     TEST_NEAR(largest_slope, 0, 1e-8);
     mds_split_spectrum(&split, 200, &ghat, &slope); // beyond the table
     TEST_NEAR(ghat, simpson(cosine, &split, 200 * cut, 40000), 1e-12);
@@ -134,8 +141,8 @@ static void spectrum_is_smooth(double c)
         worst = fmax(worst, fabs(a - b));
         worst_slope = fmax(worst_slope, fabs(sa - sb));
     }
-    TEST_NEAR(worst, 0, 3e-12);       // promised 1e-11
-    TEST_NEAR(worst_slope, 0, 1e-9);  // k rc times the error of the derivative
+    TEST_NEAR(worst, 0, 3e-12);      // promised 1e-11
+    TEST_NEAR(worst_slope, 0, 1e-9); // k rc times the error of the derivative
     mds_split_free(&short_table);
     mds_split_free(&table);
 }
