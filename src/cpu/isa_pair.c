@@ -301,8 +301,9 @@ ALWAYS void finish_sums(const sums *s, cpu_pair_args *a)
     a->virial[2][2] -= 0.5 * zz;
 }
 
-ALWAYS void run(cpu_pair_args *a, const flavour f)
+ALWAYS void run(cpu_pair_args *args, const flavour f)
 {
+    cpu_pair_args   copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
     const cpu_form *form = a->form;
     constants       c = {.cut2 = vf_set(form->cut2), .middle = vf_set(form->middle)};
     int32_t         e, k;
@@ -334,7 +335,7 @@ ALWAYS void run(cpu_pair_args *a, const flavour f)
             mask += n[0];
         }
         store_i(a->force, part->super, on);
-        if (f.energy) finish_sums(&sum, a);
+        if (f.energy) finish_sums(&sum, args);
     }
 }
 

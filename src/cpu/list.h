@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pair list: private to search.c, list.c, pair.c and the kernels. docs/theory/pair.md draws it.
+// The pair list: private to search.c, copy.c, list.c, pair.c and the kernels. docs/theory/pair.md draws it.
 //
 // i is a super of 8 atoms (two clusters, A and B), j a cluster of 4. The outer list holds, for every super, periodic
 // image and region of space, the clusters j within list_radius as (j, mask) tiles; it lives until the next search. The inner
@@ -101,6 +101,10 @@ struct cpu_list {
 
 /// The outer list from the ordered particles, and each thread's share of it. Errors: MDS_E_MEMORY.
 mds_status mds_cpu_list_build(mds_device *device);
+/// Offsets of all slots for the present box. copy.c.
+void mds_cpu_list_offsets(mds_device *device);
+/// xq of all slots; the inner list is to be made from it. copy.c.
+void mds_cpu_list_copy(mds_device *device);
 /// Free the chunks and lanes.
 void mds_cpu_list_clear(mds_device *device);
 /// What takes a super at image `image` to where `origin` of its neighbours' super is zero. t [3] nm.
