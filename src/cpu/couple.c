@@ -177,6 +177,22 @@ static void visit_centre(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_
     sums->centre_kinetic += 0.25 * mass * (mds_dot(v, v) + mds_dot(behind, behind));
 }
 
+/// Trace of the virial of the groups' centres, without the tail correction; kinetic energy of the centres in the sums.
+static double centre_virial(mds_device *d)
+{
+    mds_cpu_visit_groups(d, visit_centre, NULL);
+    return trace(d->virial) + 1.5 * d->params.tail_pressure / mds_box_volume(&d->box) + d->move->sums->centre_virial;
+}
+
+void mds_cpu_book_scale(mds_device *d)
+{
+    const double log_scale = d->move->log_scale;
+
+    d->move->log_scale = 0;
+    if (log_scale == 0 || !d->has_virial) return;
+    d->work_scale += log_scale * (centre_virial(d) - d->coupling[MDS_CPL_VIRIAL]);
+}
+
 static mds_status barostat(mds_device *d, double h)
 {
     const mds_params *p = &d->params;
@@ -185,13 +201,12 @@ static mds_status barostat(mds_device *d, double h)
 
     MDS_CHECK(volume > 0, MDS_E_INTERNAL, "a barostat without a box");
     MDS_CHECK(d->has_virial, MDS_E_INTERNAL, "the barostat acts on a step without virial");
-    mds_cpu_visit_groups(d, visit_centre, NULL);
-    virial = trace(d->virial) + d->move->sums->centre_virial;
-    inside = 2 * (d->move->sums->centre_kinetic - virial) / (3 * volume);
+    virial = centre_virial(d);
+    inside = 2 * (d->move->sums->centre_kinetic - virial) / (3 * volume) + p->tail_pressure / (volume * volume);
     mu = mds_couple_scale(p->seed, (uint64_t)d->step, volume, inside, p->pressure / MDS_BAR, MDS_BOLTZMANN * p->temperature,
                           p->compressibility * MDS_BAR, h, p->tau_p);
     d->coupling[MDS_CPL_SCALE] = mu;
-    d->coupling[MDS_CPL_WORK] = 2 * virial * log(mu);
+    d->coupling[MDS_CPL_VIRIAL] = virial;
     d->coupling[MDS_CPL_PRESSURE] = inside * MDS_BAR;
     return MDS_OK;
 }
@@ -244,7 +259,7 @@ static void scale_sites(mds_device *d)
 void mds_cpu_apply_scale(mds_device *d)
 {
     const mds_params *p = &d->params;
-    const double      mu = d->coupling[MDS_CPL_SCALE];
+    const double      mu = d->coupling[MDS_CPL_SCALE], volume = mds_box_volume(&d->box);
     int               k, l;
 
     if (mu == 0) return;
@@ -254,8 +269,11 @@ void mds_cpu_apply_scale(mds_device *d)
         for (l = 0; l < 3; l++) d->box.a[k][l] *= mu;
     d->list_scale *= mu;
     d->move->extent = d->move->sums->extent;
-    d->work_scale += d->coupling[MDS_CPL_WORK] + d->move->sums->centre_kinetic;
-    d->coupling[MDS_CPL_SCALE] = d->coupling[MDS_CPL_WORK] = 0;
+    // potential energy to first order now, to second at the end of the step if there is a virial (mds_cpu_book_scale)
+    d->move->log_scale = log(mu);
+    d->work_scale += 2 * d->coupling[MDS_CPL_VIRIAL] * log(mu) +
+                     d->params.tail_energy * (1 / mds_box_volume(&d->box) - 1 / volume) + d->move->sums->centre_kinetic;
+    d->coupling[MDS_CPL_SCALE] = 0;
     if (!(mds_box_reach(&d->box) >= fmax(p->cut_lj, p->cut_q))) d->fault |= MDS_FAULT_CUTOFF;
 }
 

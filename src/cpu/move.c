@@ -315,5 +315,6 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
         d->ff = ff;
         d->vv = vv;
     }
+    mds_cpu_book_scale(d);
     return MDS_OK;
 }

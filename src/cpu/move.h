@@ -80,6 +80,7 @@ struct cpu_move {
     double (*shift)[3];          // [n_atoms] how far scaling moved x_list (systems with sites)
     // between lists
     bool   noisy;                // the list that began this step had NOISE
+    double log_scale;            // ln of the box scaling applied in this step, until the virial after it is booked
     bool   half_step;            // at the last measurement v was half a step ahead of x
     double inertia[3][3];        // share of constraint_virial that goes with v squared, kJ/mol
     void (*settle_run)(mds_device *, const struct cpu_ops *, int32_t, int32_t, cpu_move_sums *);
@@ -153,5 +154,7 @@ void mds_cpu_mix(mds_device *device);
 // couple.c
 /// The box scaling that couple left waiting.
 void mds_cpu_apply_scale(mds_device *device);
+/// Correct its booked work with the virial after it, at the end of the step that applied it.
+void mds_cpu_book_scale(mds_device *device);
 
 #endif

@@ -29,6 +29,8 @@ mds_work mds_due(const mds_config *c, const mds_params *p, int64_t step)
         work |= MDS_COUPLE;
         if (p->barostat != MDS_BAROSTAT_NONE) work |= MDS_ENERGY | MDS_VIRIAL;
     }
+    // the step that scales the box needs the virial after it, to book its work (docs/theory/coupling.md)
+    if (p->barostat != MDS_BAROSTAT_NONE && step > 1 && every(p->couple_every, step - 1)) work |= MDS_VIRIAL;
     return work;
 }
 

@@ -238,7 +238,7 @@ mds_lj_rule mds_system_lj_rule(const mds_system *system);
 /// What `coupling` holds (docs/theory/coupling.md). A fresh run starts with zeros.
 enum {
     MDS_CPL_SCALE,      // box scaling that waits for the next step, 1; 0: none waits
-    MDS_CPL_WORK,       // first-order potential energy change of that scaling, kJ/mol
+    MDS_CPL_VIRIAL,     // virial of the groups' centres that it was drawn with, without the tail, kJ/mol
     MDS_CPL_TIME_CARRY, // rounding of `time` so far, ps (compensated sum)
     MDS_CPL_PRESSURE,   // pressure that the barostat saw last, bar
     MDS_CPL_ALPHA,      // last velocity scaling of the thermostat, 1

@@ -175,8 +175,8 @@ static void centres(const mds_device *d, const int32_t *group, double (*const y)
         for (k = 0; k < 3 && mass[i] > 0; k++) centre[i][k] /= mass[i];
 }
 
-/// Kinetic energy of the groups' centres and their virial: the pressure that scaling the centres meets. half_step:
-/// mean over v and v - dt f/m.
+/// Kinetic energy of the groups' centres and their virial (without the tail): the pressure that scaling the centres
+/// meets. half_step: mean over v and v - dt f/m.
 static mds_status group_sums(const mds_device *d, bool half_step, double *kinetic, double *virial)
 {
     int32_t *group, i;
@@ -196,7 +196,7 @@ static mds_status group_sums(const mds_device *d, bool half_step, double *kineti
         for (i = 0; i < d->n; i++) *kinetic += 0.25 * mass[i] * mds_dot(centre[i], centre[i]);
     }
     centres(d, group, d->x, mass, centre);
-    *virial = trace((double(*)[3])d->virial);
+    *virial = trace((double(*)[3])d->virial) + 1.5 * d->params.tail_pressure / mds_box_volume(&d->box);
     for (i = 0; i < d->n; i++)
         for (k = 0; k < 3 && d->system->mass[i] > 0; k++)
             *virial += 0.5 * (d->x[i][k] - centre[group[i]][k]) * d->f[i][k];
@@ -217,12 +217,12 @@ static mds_status barostat(mds_device *d, double h)
     MDS_CHECK(volume > 0, MDS_E_INTERNAL, "a barostat without a box");
     MDS_CHECK(d->has_virial, MDS_E_INTERNAL, "the barostat acts on a step without virial");
     MDS_TRY(group_sums(d, d->half_step, &kinetic, &virial));
-    inside = 2 * (kinetic - virial) / (3 * volume);
+    inside = 2 * (kinetic - virial) / (3 * volume) + p->tail_pressure / (volume * volume);
     mds_gauss4(p->seed, MDS_RNG_BAROSTAT, (uint64_t)d->step, 0, gauss);
     next = root - rate * root * (p->pressure / MDS_BAR - inside - 0.5 * kt / volume) + sqrt(rate * kt) * gauss[0];
     mu = pow(fmin(fmax(next / root, 0.95), 1.05), 2.0 / 3); // a wild start shrinks or grows in many steps
     d->coupling[MDS_CPL_SCALE] = mu;
-    d->coupling[MDS_CPL_WORK] = 2 * virial * log(mu);
+    d->coupling[MDS_CPL_VIRIAL] = virial;
     d->coupling[MDS_CPL_PRESSURE] = inside * MDS_BAR;
     return MDS_OK;
 }
@@ -255,7 +255,7 @@ static void scale_centres(const mds_device *d, const int32_t *group, double (*y)
 mds_status mds_ref_apply_scale(mds_device *d)
 {
     const mds_params *p = &d->params;
-    const double      mu = d->coupling[MDS_CPL_SCALE];
+    const double      mu = d->coupling[MDS_CPL_SCALE], volume = mds_box_volume(&d->box);
     double            before[3][3], after[3][3], (*centre)[3], *mass;
     int32_t          *group;
     int               k, l;
@@ -272,12 +272,27 @@ mds_status mds_ref_apply_scale(mds_device *d)
     for (k = 0; k < 3; k++)
         for (l = 0; l < 3; l++) d->box.a[k][l] *= mu;
     d->list_scale *= mu;
-    d->work_scale += d->coupling[MDS_CPL_WORK] + trace(after) - trace(before);
-    d->coupling[MDS_CPL_SCALE] = d->coupling[MDS_CPL_WORK] = 0;
+    // potential energy to first order now, to second at the end of the step if there is a virial (mds_ref_book_scale)
+    d->log_scale = log(mu);
+    d->work_scale += 2 * d->coupling[MDS_CPL_VIRIAL] * log(mu) +
+                     d->params.tail_energy * (1 / mds_box_volume(&d->box) - 1 / volume) + trace(after) - trace(before);
+    d->coupling[MDS_CPL_SCALE] = 0;
     if (!(mds_box_reach(&d->box) >= fmax(p->cut_lj, p->cut_q))) d->fault |= MDS_FAULT_CUTOFF;
     mds_free(group);
     mds_free(centre);
     mds_free(mass);
+    return MDS_OK;
+}
+
+mds_status mds_ref_book_scale(mds_device *d)
+{
+    const double log_scale = d->log_scale;
+    double       kinetic, virial;
+
+    d->log_scale = 0;
+    if (log_scale == 0 || !d->has_virial) return MDS_OK;
+    MDS_TRY(group_sums(d, false, &kinetic, &virial));
+    d->work_scale += log_scale * (virial - d->coupling[MDS_CPL_VIRIAL]);
     return MDS_OK;
 }
 

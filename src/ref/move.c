@@ -276,5 +276,5 @@ mds_status mds_ref_move(mds_device *d, const mds_op *ops, mds_work work)
             d->vv = vv;
         }
     }
-    return MDS_OK;
+    return begins ? MDS_OK : mds_ref_book_scale(d);
 }

@@ -74,6 +74,7 @@ static mds_status ref_upload(mds_device *d, const mds_domain *domain, const mds_
     d->work_noise = state->work_noise;
     d->work_scale = state->work_scale;
     d->tripped = d->listed = d->drifted = d->noisy = false;
+    d->log_scale = 0;
     d->fault = 0;
     d->fault_atom = -1;
     return MDS_OK;

@@ -45,6 +45,7 @@ struct mds_device {
     double fv, ff, vv;
     bool   drifted;           // x_fix holds the positions before the drifts since the last FIX_X
     bool   noisy;             // the list that began this step had NOISE
+    double log_scale;         // ln of the box scaling applied in this step, until the virial after it is booked
     bool   half_step;         // at the last measurement v was half a step ahead of x
 
     ref_split split;          // PME only
@@ -90,6 +91,8 @@ int32_t mds_ref_n_constraints(const mds_system *system);
 mds_status mds_ref_measure(mds_device *device, bool half_step);
 /// The box scaling that couple left waiting.
 mds_status mds_ref_apply_scale(mds_device *device);
+/// Correct its booked work with the virial after it, at the end of the step that applied it.
+mds_status mds_ref_book_scale(mds_device *device);
 
 extern const mds_backend mds_backend_ref;
 
