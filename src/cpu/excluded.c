@@ -12,6 +12,7 @@
 #include "cpu/cpu.h"
 
 #include "base/units.h"
+#include "cpu/isa_mesh.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,9 +80,11 @@ mds_status mds_cpu_excluded_remap(mds_device *d)
 }
 
 typedef struct {
-    mds_images images;
-    double     cut2, inv_cut, inv_cut3;
-    bool       far; // far: there is something to take back beyond the cut-off
+    mds_images      images;
+    double          cut2, inv_cut, inv_cut2, inv_cut3;
+    bool            far;  // there is something to take back beyond the cut-off
+    bool            sums; // energy or virial is due
+    const isa_mesh *isa;
 } excluded_frame;
 
 /// Phi/r and (Phi/r - Phi')/r^2 beyond the cut-off.
@@ -94,53 +97,44 @@ static void beyond(const mds_device *d, double r2, double *potential, double *fo
     *force = (phi - slope) / (r * r2);
 }
 
-static double horner(const double *c, int degree, double x)
+/// Up to EXCLUDED_BLOCK pairs: forces into the lines; energy and virial into the sums if due.
+static void block(const mds_device *d, const excluded_frame *frame, const excluded_pair *pair, int n,
+                  float *lines, cpu_sums *sums)
 {
-    double sum = c[degree];
+    const mds_short *range = &d->excluded->range;
+    double           r[EXCLUDED_BLOCK][3], r2[EXCLUDED_BLOCK], x[EXCLUDED_BLOCK] = {0};
+    double           force[EXCLUDED_BLOCK], potential[EXCLUDED_BLOCK] = {0};
+    int              p, k, l;
 
-    while (degree-- > 0) sum = sum * x + c[degree];
-    return sum;
-}
+    for (p = 0; p < n; p++) {
+        const double *xi = d->x[pair[p].i], *xj = d->x[pair[p].j];
 
-/// Pairs [begin, end): forces into the lines, energy and virial into the sums.
-static void pairs(const mds_device *d, const excluded_frame *frame, int32_t begin, int32_t end, float *lines,
-                  cpu_sums *sums)
-{
-    const mds_short *poly = &d->excluded->range;
-    double           energy = 0, virial[3][3] = {{0}};
-    int32_t          p;
-    int              k, l;
-
-    for (p = begin; p < end; p++) {
-        const excluded_pair pair = d->excluded->pair[p];
-        const double       *xi = d->x[pair.i], *xj = d->x[pair.j];
-        float              *fi = lines + (size_t)(pair.i / CPU_CLUSTER) * CPU_LINE + pair.i % CPU_CLUSTER;
-        float              *fj = lines + (size_t)(pair.j / CPU_CLUSTER) * CPU_LINE + pair.j % CPU_CLUSTER;
-        double              r[3] = {xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2]}, r2, potential, force;
-
-        mds_images_nearest(&frame->images, r);
-        r2 = mds_dot(r, r);
-        if (r2 < frame->cut2) {
-            const double x = 2 * r2 / frame->cut2 - 1;
-
-            potential = horner(poly->pot_centred, poly->degree_pot, x) * frame->inv_cut;
-            force = horner(poly->force_centred, poly->degree_force, x) * frame->inv_cut3;
-        } else if (frame->far) {
-            beyond(d, r2, &potential, &force);
-        } else {
-            continue;
-        }
-        energy -= pair.qq * potential;
-        force *= -pair.qq;
-        for (k = 0; k < 3; k++) {
-            fi[k * CPU_CLUSTER] += (float)(force * r[k]);
-            fj[k * CPU_CLUSTER] -= (float)(force * r[k]);
-            for (l = k; l < 3; l++) virial[k][l] -= 0.5 * force * r[k] * r[l];
-        }
+        for (k = 0; k < 3; k++) r[p][k] = xi[k] - xj[k];
+        mds_images_nearest(&frame->images, r[p]);
+        r2[p] = mds_dot(r[p], r[p]);
+        x[p] = 2 * frame->inv_cut2 * r2[p] - 1;
     }
-    sums->energy[MDS_EN_COUL] += energy;
-    for (k = 0; k < 3; k++)
-        for (l = 0; l < 3; l++) sums->virial[k][l] += virial[k < l ? k : l][k < l ? l : k];
+    frame->isa->polynomial(range->force_centred, range->degree_force, x, force);
+    if (frame->sums) frame->isa->polynomial(range->pot_centred, range->degree_pot, x, potential);
+    for (p = 0; p < n; p++) {
+        float *fi = lines + (size_t)(pair[p].i / CPU_CLUSTER) * CPU_LINE + pair[p].i % CPU_CLUSTER;
+        float *fj = lines + (size_t)(pair[p].j / CPU_CLUSTER) * CPU_LINE + pair[p].j % CPU_CLUSTER;
+        double f = force[p] * frame->inv_cut3, v = potential[p] * frame->inv_cut;
+
+        if (!(r2[p] < frame->cut2)) {
+            if (!frame->far) continue;
+            beyond(d, r2[p], &v, &f);
+        }
+        f *= -pair[p].qq;
+        for (k = 0; k < 3; k++) {
+            fi[k * CPU_CLUSTER] += (float)(f * r[p][k]);
+            fj[k * CPU_CLUSTER] -= (float)(f * r[p][k]);
+        }
+        if (!frame->sums) continue;
+        sums->energy[MDS_EN_COUL] -= pair[p].qq * v;
+        for (k = 0; k < 3; k++)
+            for (l = 0; l < 3; l++) sums->virial[k][l] -= 0.5 * f * r[p][k] * r[p][l];
+    }
 }
 
 /// The polynomial of the present parameters.
@@ -171,20 +165,25 @@ void mds_cpu_excluded(mds_device *d, mds_work work)
     excluded_frame frame = {.images = mds_images_of(&d->box),
                             .cut2 = cut * cut,
                             .inv_cut = 1 / cut,
+                            .inv_cut2 = 1 / (cut * cut),
                             .inv_cut3 = 1 / (cut * cut * cut),
+                            .sums = work & (MDS_ENERGY | MDS_VIRIAL),
+                            .isa = mds_cpu_mesh_kernels(d->isa),
                             .far = d->params.coulomb == MDS_COULOMB_PME};
     const int      threads = d->n_threads;
     int            t;
 
-    (void)work; // energy and virial cost a few operations a pair
     if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return;
     refresh(d);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) {
         const int64_t n = d->excluded->n;
+        const int32_t end = (int32_t)(n * (t + 1) / threads);
+        int32_t       p;
 
-        pairs(d, &frame, (int32_t)(n * t / threads), (int32_t)(n * (t + 1) / threads), d->f_thread[t],
-              &d->sums[t]);
+        for (p = (int32_t)(n * t / threads); p < end; p += EXCLUDED_BLOCK)
+            block(d, &frame, d->excluded->pair + p, end - p < EXCLUDED_BLOCK ? end - p : EXCLUDED_BLOCK,
+                  d->f_thread[t], &d->sums[t]);
     }
     d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * d->excluded->sum_q2 *
                                       (frame.far ? d->split.self : 0.5 * d->excluded->range.pot[0] / cut);

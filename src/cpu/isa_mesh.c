@@ -52,6 +52,17 @@ static void place(const mesh_frame *frame, int32_t begin, int32_t end, const dou
     }
 }
 
+static void polynomial(const double *c, int degree, const double *x, double *value)
+{
+    double sum[EXCLUDED_BLOCK], at[EXCLUDED_BLOCK];
+
+    for (int i = 0; i < EXCLUDED_BLOCK; i++) sum[i] = c[degree];
+    for (int i = 0; i < EXCLUDED_BLOCK; i++) at[i] = x[i];
+    while (degree-- > 0)
+        for (int i = 0; i < EXCLUDED_BLOCK; i++) sum[i] = sum[i] * at[i] + c[degree];
+    for (int i = 0; i < EXCLUDED_BLOCK; i++) value[i] = sum[i];
+}
+
 #define FLAVOUR(order, width)                                                                                \
     static void spread_##order(const mesh_job *job)                                                          \
     {                                                                                                        \
@@ -71,6 +82,7 @@ FLAVOUR(8, row8)
 extern const isa_mesh MDS_ISA_NAME(mds_isa_mesh);
 const isa_mesh        MDS_ISA_NAME(mds_isa_mesh) = {
            .place = place,
+           .polynomial = polynomial,
            .spread = {0, 0, 0, 0, spread_4, spread_5, spread_6, spread_7, spread_8},
            .gather = {0, 0, 0, 0, gather_4, gather_5, gather_6, gather_7, gather_8},
 };

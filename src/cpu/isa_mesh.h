@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { MESH_MIN_ORDER = 4, MESH_MAX_ORDER = 8 };
+enum { MESH_MIN_ORDER = 4, MESH_MAX_ORDER = 8, EXCLUDED_BLOCK = 16 };
 
 /// Where a charge falls on the mesh: offsets w - 1/2 inside its cell along the three directions, 1; and the
 /// charge, e.
@@ -37,9 +37,14 @@ typedef struct {
     /// Cells and offsets of slots [begin, end): plane [slot], start in its plane [slot], atom [slot].
     void (*place)(const mesh_frame *frame, int32_t begin, int32_t end, const double (*x)[3],
                   const double *charge, int32_t *plane, int32_t *start, mesh_atom *atom);
+    /// value[i] = sum_k c[k] x[i]^k for EXCLUDED_BLOCK values of x (excluded.c).
+    void (*polynomial)(const double *c, int degree, const double *x, double *value);
     void (*spread[MESH_MAX_ORDER + 1])(const mesh_job *job); // by order
     void (*gather[MESH_MAX_ORDER + 1])(const mesh_job *job);
 } isa_mesh;
+
+/// Kernels of the level that isa.c has chosen. mesh.c.
+const isa_mesh *mds_cpu_mesh_kernels(const char *level);
 
 extern const isa_mesh mds_isa_mesh_generic, mds_isa_mesh_avx2, mds_isa_mesh_avx512;
 

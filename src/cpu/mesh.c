@@ -81,8 +81,7 @@ void mds_cpu_mesh_close(mds_device *d)
     d->mesh = NULL;
 }
 
-/// Kernels of the level that isa.c has chosen.
-static const isa_mesh *kernels_of(const char *level)
+const isa_mesh *mds_cpu_mesh_kernels(const char *level)
 {
 #ifdef MDS_HAVE_AVX512
     if (!strcmp(level, "avx512")) return &mds_isa_mesh_avx512;
@@ -97,7 +96,7 @@ static const isa_mesh *kernels_of(const char *level)
 mds_status mds_cpu_mesh_open(mds_device *d)
 {
     MDS_TRY(mds_alloc(&d->mesh, 1, sizeof *d->mesh));
-    d->mesh->isa = kernels_of(d->isa);
+    d->mesh->isa = mds_cpu_mesh_kernels(d->isa);
     d->mesh->total_charge = d->system->total_charge;
     return MDS_OK;
 }
