@@ -442,6 +442,11 @@ static mds_status search(const mds_pme_system *s, const mds_pme_choice *given, d
     return MDS_OK;
 }
 
+/// The estimate takes charges to be independent; in real molecules they are not, and 2 to 14 % more is measured at the
+/// default target (protein 14, water 4, DNA 1; tests/physics/test_prolate.py). Where something is left to choose, the choice aims this
+/// much below the target, so that the measured error meets it.
+static const double margin = 0.88;
+
 mds_status mds_pme_choose(const mds_pme_system *s, double target, double spacing, mds_pme_choice *choice)
 {
     const bool all_grid = choice->grid[0] > 0 && choice->grid[1] > 0 && choice->grid[2] > 0;
@@ -457,7 +462,8 @@ mds_status mds_pme_choose(const mds_pme_system *s, double target, double spacing
         choice->error = mds_pme_error(s, choice);
         return MDS_OK;
     }
-    MDS_TRY(search(s, choice, spacing, target, choice->split, &best));
+    MDS_TRY(search(s, choice, spacing, margin * target, choice->split, &best));
+    if (!isfinite(best.cost)) MDS_TRY(search(s, choice, spacing, target, choice->split, &best));
     if (!isfinite(best.cost) && choice->split == MDS_NUM_PROLATE && !(choice->shape > 0))
         MDS_TRY(search(s, choice, spacing, target, MDS_NUM_GAUSSIAN, &best));
     MDS_CHECK(isfinite(best.cost), MDS_E_INPUT,
