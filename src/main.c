@@ -2,7 +2,19 @@
 // mdsim: arguments in, exit code out.
 #include "cli/cli.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+/// Start over with short spinning at barriers, unless the user has said how to wait. libgomp reads this before main; its
+/// default of some milliseconds stops all threads whenever one has lost its core (docs/decisions/003-waiting.md).
+static void wait_politely(char **argv)
+{
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv); // only returns when it cannot
+}
+
 int main(int argc, char **argv)
 {
+    wait_politely(argv);
     return mds_cli(argc, argv);
 }
