@@ -78,14 +78,20 @@ static void unpack(const fixed_part *f, mds_checkpoint *c)
     memcpy(c->input_hash, f->input_hash, sizeof f->input_hash);
     memcpy(c->isa, f->isa, sizeof f->isa);
     memcpy(c->backend, f->backend, sizeof f->backend);
+    c->isa[sizeof c->isa - 1] = c->backend[sizeof c->backend - 1] = '\0';
     c->params = f->params;
 }
 
 static mds_status refuse_nonsense(const mds_checkpoint *c)
 {
+    const mds_state *s = &c->state;
+    double  sum = s->time + s->work_noise + s->work_scale + c->initial_conserved + c->elapsed_wall;
     int32_t i;
     int     k;
 
+    for (k = 0; k < 9; k++) sum += s->box.a[k / 3][k % 3];
+    for (k = 0; k < MDS_N_COUPLING; k++) sum += s->coupling[k];
+    MDS_CHECK(isfinite(sum), MDS_E_INTERNAL, "time, box or coupling are not finite: refusing to write them into a checkpoint");
     for (i = 0; i < c->state.n_atoms; i++)
         for (k = 0; k < 3; k++)
             MDS_CHECK(isfinite(c->state.x[i][k]) && isfinite(c->state.v[i][k]), MDS_E_INTERNAL,
@@ -139,7 +145,7 @@ static mds_status replace(const char *path, const mds_text *text)
 
     mds_text_add(&aside, "%s.tmp", path);
     mds_text_add(&before, "%s.prev", path);
-    status = aside.failed || before.failed ? MDS_E_MEMORY : write_whole(aside.s, text);
+    status = aside.failed || before.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for a checkpoint") : write_whole(aside.s, text);
     if (status == MDS_OK && rename(path, before.s) && errno != ENOENT)
         status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be kept as %s: %s", path, before.s, strerror(errno));
     if (status == MDS_OK && rename(aside.s, path))
@@ -189,15 +195,17 @@ static mds_status verify(const char *path, const char *text, size_t n)
     uint8_t    sum[SUM];
 
     MDS_CHECK(n >= sizeof magic && !memcmp(text, magic, sizeof magic), MDS_E_CHECKPOINT, "%s: is not a checkpoint of mdsim", path);
-    MDS_CHECK(n >= HEAD, MDS_E_CHECKPOINT, "%s: is truncated (%zu bytes)", path, n);
+    MDS_CHECK(n >= HEAD + SUM, MDS_E_CHECKPOINT, "%s: is truncated (%zu bytes)", path, n);
     memcpy(&format, text + 8, sizeof format);
     memcpy(&mark, text + 12, sizeof mark);
     memcpy(&body, text + 16, sizeof body);
     MDS_CHECK(mark == order_mark, MDS_E_CHECKPOINT, "%s: was written on a machine of the other byte order", path);
     MDS_CHECK(format == FORMAT, MDS_E_CHECKPOINT, "%s: has format %u, this mdsim reads format %d: use the version that wrote it",
               path, format, FORMAT);
-    MDS_CHECK(n == HEAD + body + SUM, MDS_E_CHECKPOINT, "%s: is truncated: %zu bytes of %llu", path, n,
-              (unsigned long long)(HEAD + body + SUM));
+    MDS_CHECK(n - HEAD - SUM >= body, MDS_E_CHECKPOINT, "%s: is truncated: %zu bytes, %llu are missing", path, n,
+              (unsigned long long)(body - (n - HEAD - SUM)));
+    MDS_CHECK(n - HEAD - SUM == body, MDS_E_CHECKPOINT, "%s: is damaged: %llu bytes follow its end", path,
+              (unsigned long long)(n - HEAD - SUM - body));
     mds_sha256_init(&sha);
     mds_sha256_add(&sha, text, n - SUM);
     mds_sha256_end(&sha, sum);
@@ -213,6 +221,7 @@ static mds_status read_one(const char *path, mds_checkpoint *out)
     fixed_part fixed;
     mds_status status;
 
+    memset(out, 0, sizeof *out);
     MDS_TRY(mds_file_read(path, &text, &n));
     MDS_TRY_GOTO(verify(path, text, n));
     memcpy(&fixed, text + HEAD, sizeof fixed);
@@ -221,7 +230,6 @@ static mds_status read_one(const char *path, mds_checkpoint *out)
         status = mds_fail(MDS_E_CHECKPOINT, __FILE__, __LINE__, "%s: was written by another build of mdsim", path);
         goto fail;
     }
-    memset(out, 0, sizeof *out);
     MDS_TRY_GOTO(mds_state_init(&out->state, fixed.n_atoms));
     unpack(&fixed, out);
     memcpy(out->state.x, text + HEAD + sizeof fixed, bytes);

@@ -47,7 +47,7 @@ mds_status mds_gro_write(const char *path, const char *title, const mds_system *
     mds_status status;
     int32_t    i;
 
-    mds_text_add(&text, "%s\n%5d\n", title, system->n_atoms);
+    mds_text_add(&text, "%.*s\n%5d\n", (int)strcspn(title, "\r\n"), title, system->n_atoms);
     for (i = 0; i < system->n_atoms; i++) gro_line(&text, system, i, x[i], v ? v[i] : NULL);
     mds_text_add(&text, "%12.7f%12.7f%12.7f", h[0][0], h[1][1], h[2][2]);
     if (h[1][0] != 0 || h[2][0] != 0 || h[2][1] != 0)

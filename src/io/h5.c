@@ -18,6 +18,18 @@ hid_t mds_h5_access(int32_t n_atoms)
     return access;
 }
 
+static herr_t note_failure(hid_t stack, void *failed)
+{
+    (void)stack;
+    *(bool *)failed = true;
+    return 0;
+}
+
+void mds_h5_watch(bool *failed)
+{
+    H5Eset_auto2(H5E_DEFAULT, failed ? note_failure : NULL, failed);
+}
+
 static void attribute(hid_t object, const char *name, hid_t type, hid_t space, const void *data)
 {
     const hid_t a = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
@@ -84,7 +96,14 @@ int32_t mds_h5_rows(hid_t set)
 {
     hsize_t size[3];
 
-    return extents(set, size) > 1 ? (int32_t)size[1] : 0;
+    return extents(set, size) > 1 && size[1] <= INT32_MAX ? (int32_t)size[1] : 0;
+}
+
+bool mds_h5_has_shape(hid_t set, int rank, int32_t rows)
+{
+    hsize_t size[3];
+
+    return extents(set, size) == rank && (rank == 1 || (size[1] == (hsize_t)rows && size[2] == 3));
 }
 
 bool mds_h5_set_length(hid_t set, int64_t n)

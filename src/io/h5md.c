@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -61,15 +62,53 @@ static void close_handles(mds_h5md *h)
     }
 }
 
+/// Close this part; false if something that was not yet on the disk could not be written.
+static bool close_file(mds_h5md *h)
+{
+    struct stat info;
+    bool        good = true;
+
+    close_handles(h);
+    if (h->file > 0) {
+        good = H5Fclose(h->file) >= 0;
+        // room reserved beyond the end for a frame that never came goes back
+        if (good && !h->broken && stat(h->path, &info) == 0) good = truncate(h->path, info.st_size) == 0;
+    }
+    h->file = 0;
+    return good;
+}
+
 static void free_h5md(mds_h5md *h)
 {
     if (!h) return;
-    close_handles(h);
-    if (h->file > 0) H5Fclose(h->file);
+    (void)close_file(h);
     mds_free(h->path);
     mds_free(h->base);
     mds_free(h->row);
     mds_free(h);
+}
+
+/// Is there room for `bytes` more, by quota of the file system and by the limit on file sizes?
+static mds_status look_for_room(mds_h5md *h, double bytes)
+{
+    struct statvfs disk;
+    struct rlimit  limit;
+    void          *handle = NULL;
+    hsize_t        size = 0;
+    int            fd = -1;
+
+    H5Fget_filesize(h->file, &size);
+    if (statvfs(h->path, &disk) == 0)
+        MDS_CHECK((double)disk.f_bavail * (double)disk.f_frsize > bytes, MDS_E_WRITE,
+                  "%s: cannot write: no space left for the next %.1f MB", h->path, 1e-6 * bytes);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        MDS_CHECK((double)size + bytes < (double)limit.rlim_cur, MDS_E_WRITE,
+                  "%s: cannot write: the next %.1f MB would pass the limit on file sizes (%.1f MB)", h->path, 1e-6 * bytes,
+                  1e-6 * (double)limit.rlim_cur);
+    if (H5Fget_vfd_handle(h->file, H5P_DEFAULT, &handle) >= 0 && handle) fd = *(int *)handle;
+    if (fd >= 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)size, (off_t)bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        MDS_FAIL(MDS_E_WRITE, "%s: cannot write: %s", h->path, strerror(errno));
+    return MDS_OK;
 }
 
 // ------------------------------------------------------------------------------------------------- create
@@ -94,9 +133,9 @@ static hid_t frames_dataset(hid_t group, const char *name, hid_t type, int rank,
 /// One time-dependent element: group with value, and step and time hard-linked to those of position.
 static hid_t element(hid_t particles, const char *name, const char *unit, int32_t n_atoms)
 {
-    const hsize_t n = (hsize_t)n_atoms;
+    const hsize_t n = (hsize_t)n_atoms, pieces = (n + CHUNK_ATOMS - 1) / CHUNK_ATOMS;
     const hid_t   group = H5Gcreate2(particles, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    const hid_t   set = frames_dataset(group, "value", H5T_IEEE_F32LE, 3, n, 1, n < CHUNK_ATOMS ? n : CHUNK_ATOMS);
+    const hid_t   set = frames_dataset(group, "value", H5T_IEEE_F32LE, 3, n, 1, (n + pieces - 1) / pieces);
 
     mds_h5_text_attribute(set, "unit", unit);
     if (strcmp(name, "position")) {
@@ -145,18 +184,14 @@ static void write_head(mds_h5md *h)
     H5Gclose(root);
 }
 
-static mds_status create_file(mds_h5md *h)
+/// Everything but frames. Failures are counted by mds_h5_watch.
+static void write_groups(mds_h5md *h)
 {
-    const hid_t access = mds_h5_access(h->n_atoms);
-    hid_t       particles, position;
-
-    h->file = H5Fcreate(h->path, H5F_ACC_EXCL, H5P_DEFAULT, access);
-    H5Pclose(access);
-    MDS_CHECK(h->file > 0, MDS_E_WRITE, "%s: cannot create: %s", h->path, mds_file_exists(h->path) ? "the file exists" : strerror(errno));
-    write_head(h);
-    particles = H5Gcreate2(h->file, "particles", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t particles = H5Gcreate2(h->file, "particles", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t group = H5Gcreate2(particles, "trajectory", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t       position;
 
+    write_head(h);
     h->position = element(group, "position", "nm", h->n_atoms);
     position = H5Gopen2(group, "position", H5P_DEFAULT);
     h->step = frames_dataset(position, "step", H5T_STD_I64LE, 1, 0, CHUNK_STEPS, 0);
@@ -170,17 +205,52 @@ static mds_status create_file(mds_h5md *h)
     mds_h5_parameters(h->file, &h->options);
     H5Gclose(group);
     H5Gclose(particles);
-    MDS_CHECK(H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0, MDS_E_WRITE, "%s: cannot be written", h->path);
-    return MDS_OK;
 }
 
-static mds_status new_h5md(const mds_h5md_options *options, const mds_system *system, bool periodic, mds_h5md **out)
+/// Upper bound of what write_groups writes, bytes.
+static double head_bytes(const mds_h5md *h)
+{
+    const mds_system *m = h->system;
+    const double      bonds = (double)m->constraint.n + m->term[MDS_TERM_BOND].n + m->term[MDS_TERM_BOND_G96].n + m->term[MDS_TERM_BOND_MORSE].n;
+
+    return 16.0 * m->n_atoms + 8.0 * m->name.n_residues + 24 * bonds + (h->options.input_text ? (double)strlen(h->options.input_text) : 0) + (1 << 20);
+}
+
+/// A new file; one that could not be written whole is removed again.
+static mds_status create_file(mds_h5md *h)
+{
+    const hid_t access = mds_h5_access(h->n_atoms);
+    bool        failed = false;
+    mds_status  status;
+
+    errno = 0;
+    h->file = H5Fcreate(h->path, H5F_ACC_EXCL, H5P_DEFAULT, access);
+    H5Pclose(access);
+    MDS_CHECK(h->file > 0, MDS_E_WRITE, "%s: cannot create: %s", h->path,
+              mds_file_exists(h->path) ? "the file exists" : strerror(errno ? errno : EIO));
+    status = look_for_room(h, head_bytes(h));
+    if (status == MDS_OK) {
+        mds_h5_watch(&failed);
+        write_groups(h);
+        H5Fflush(h->file, H5F_SCOPE_GLOBAL);
+        mds_h5_watch(NULL);
+        if (failed) status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be written: %s", h->path, strerror(errno ? errno : EIO));
+    }
+    if (status != MDS_OK) {
+        h->broken = true;
+        (void)close_file(h);
+        unlink(h->path);
+    }
+    return status;
+}
+
+static mds_status new_h5md(const mds_h5md_options *options, int32_t part, const mds_system *system, bool periodic, mds_h5md **out)
 {
     mds_h5md  *h;
     mds_status status;
 
     *out = NULL;
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); // errors are ours to report
+    mds_h5_watch(NULL); // errors are ours to report
     MDS_TRY(mds_alloc(&h, 1, sizeof *h));
     h->options = *options;
     h->system = system;
@@ -188,7 +258,7 @@ static mds_status new_h5md(const mds_h5md_options *options, const mds_system *sy
     h->n_atoms = system->n_atoms;
     h->last_step = -1;
     h->part_bytes = 1e9 * options->part_gb;
-    h->part = options->part ? options->part : options->part_gb > 0 ? 1 : 0;
+    h->part = part;
     // rounding to a multiple of q errs by at most q/2; a power of two leaves zeros in the mantissa for the compressor
     h->quantum = options->precision > 0 ? exp2(floor(log2(2 * options->precision))) : 0;
     status = mds_copy_text(&h->base, options->path, SIZE_MAX);
@@ -207,7 +277,7 @@ mds_status mds_h5md_create(const mds_h5md_options *options, const mds_system *sy
     mds_h5md  *h;
     mds_status status;
 
-    MDS_TRY(new_h5md(options, system, periodic, &h));
+    MDS_TRY(new_h5md(options, options->part || options->part_gb <= 0 ? options->part : 1, system, periodic, &h));
     status = create_file(h);
     if (status != MDS_OK) {
         free_h5md(h);
@@ -218,28 +288,6 @@ mds_status mds_h5md_create(const mds_h5md_options *options, const mds_system *sy
 }
 
 // ------------------------------------------------------------------------------------------------- append
-
-/// Is there room for `bytes` more, by quota of the file system and by the limit on file sizes?
-static mds_status look_for_room(mds_h5md *h, double bytes)
-{
-    struct statvfs disk;
-    struct rlimit  limit;
-    void          *handle = NULL;
-    hsize_t        size = 0;
-    int            fd = -1;
-
-    H5Fget_filesize(h->file, &size);
-    if (statvfs(h->path, &disk) == 0)
-        MDS_CHECK((double)disk.f_bavail * (double)disk.f_frsize > bytes, MDS_E_WRITE,
-                  "%s: cannot write: no space left for the next frame (%.1f MB)", h->path, 1e-6 * bytes);
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        MDS_CHECK((double)size + bytes < (double)limit.rlim_cur, MDS_E_WRITE,
-                  "%s: cannot write: the next frame would pass the limit on file sizes (%.1f MB)", h->path, 1e-6 * (double)limit.rlim_cur);
-    if (H5Fget_vfd_handle(h->file, H5P_DEFAULT, &handle) >= 0 && handle) fd = *(int *)handle;
-    if (fd >= 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)size, (off_t)bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
-        MDS_FAIL(MDS_E_WRITE, "%s: cannot write: %s", h->path, strerror(errno));
-    return MDS_OK;
-}
 
 static bool put_rows(mds_h5md *h, hid_t set, hid_t type, int rank, hsize_t rows, const void *data)
 {
@@ -276,6 +324,7 @@ mds_status mds_h5md_append(mds_h5md *h, const mds_frame *f)
     MDS_ASSERT(f->n == h->n_atoms && f->x && (!h->velocity || f->v) && (!h->force || f->f));
     MDS_CHECK(f->step > h->last_step, MDS_E_INTERNAL, "frame of step %lld after step %lld", (long long)f->step, (long long)h->last_step);
     MDS_TRY(look_for_room(h, bytes));
+    errno = 0;
     good = put_vectors(h, h->position, (const double(*)[3])f->x, h->quantum);
     if (h->velocity > 0) good = good && put_vectors(h, h->velocity, (const double(*)[3])f->v, 0);
     if (h->force > 0) good = good && put_vectors(h, h->force, (const double(*)[3])f->f, 0);
@@ -310,11 +359,13 @@ mds_status mds_h5md_roll(mds_h5md *h, bool *rolled)
 
     *rolled = false;
     if (h->part_bytes <= 0 || h->broken || H5Fget_filesize(h->file, &size) < 0 || (double)size < h->part_bytes) return MDS_OK;
-    MDS_TRY(part_path(h->base, h->part + 1, &next));
     MDS_TRY(mds_h5md_sync(h));
-    close_handles(h);
-    H5Fclose(h->file);
-    h->file = 0;
+    MDS_TRY(part_path(h->base, h->part + 1, &next));
+    if (!close_file(h)) {
+        mds_free(next);
+        h->broken = true;
+        MDS_FAIL(MDS_E_WRITE, "%s: cannot be closed: %s", h->path, strerror(errno ? errno : EIO));
+    }
     mds_free(h->path);
     h->path = next;
     h->part++;
@@ -338,45 +389,75 @@ mds_status mds_h5md_close(mds_h5md *h)
     mds_status status = MDS_OK;
 
     if (!h) return MDS_OK;
-    close_handles(h);
-    if (h->file > 0 && H5Fclose(h->file) < 0 && !h->broken)
-        status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be closed", h->path);
-    h->file = 0;
+    errno = 0;
+    if (!close_file(h) && !h->broken)
+        status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be closed: %s", h->path, strerror(errno ? errno : EIO));
     free_h5md(h);
     return status;
 }
 
 // ------------------------------------------------------------------------------------------------- resume
 
-/// Open the datasets of an existing file and check that frames up to n_frames are whole.
+enum { POSITION, VELOCITY, FORCE, EDGES, TIME, STEP, N_SETS };
+
+/// Can frame k of every dataset be read (the checksums find torn chunks)? Its step through *step.
+static bool frame_is_whole(mds_h5md *h, const hid_t *sets, int64_t k, int64_t *step)
+{
+    double numbers[9];
+    int    which;
+
+    for (which = 0; which < STEP; which++) {
+        const bool vectors = which <= FORCE;
+
+        if (sets[which] && !mds_h5_read_row(sets[which], vectors ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, k, vectors ? (void *)h->row : numbers))
+            return false;
+    }
+    return mds_h5_read_row(sets[STEP], H5T_NATIVE_INT64, k, step);
+}
+
+/// Open the datasets of an existing file, check its last frames up to n_frames and cut it there. The file must hold
+/// velocities and forces exactly if they are wanted now: readers index all elements by one frame number.
 static bool open_and_verify(mds_h5md *h, int64_t n_frames, int64_t last_step)
 {
-    const hid_t  access = mds_h5_access(h->n_atoms);
-    hid_t *const sets[] = {&h->position, &h->edges, &h->time, &h->step, &h->velocity, &h->force};
-    static const char *const names[] = {"position/value", "box/edges/value", "position/time", "position/step", "velocity/value", "force/value"};
-    const bool wanted[] = {true, true, true, true, h->options.velocities, h->options.forces};
-    size_t     k;
-    int64_t    frame, step, previous = -1;
+    static const char *const names[] = {"position", "velocity", "force", "box/edges", "position/time", "position/step"};
+    const hid_t access = mds_h5_access(h->n_atoms);
+    const bool  wanted[] = {true, h->options.velocities, h->options.forces, true, true, true};
+    hid_t       sets[N_SETS] = {0};
+    int64_t     frame, step, previous = -1;
+    bool        good;
+    int         k;
 
     h->file = H5Fopen(h->path, H5F_ACC_RDWR, access);
     H5Pclose(access);
     if (h->file <= 0) return false;
     const hid_t group = H5Gopen2(h->file, "/particles/trajectory", H5P_DEFAULT);
 
-    for (k = 0; group > 0 && k < sizeof sets / sizeof sets[0]; k++)
-        if (wanted[k]) *sets[k] = H5Dopen2(group, names[k], H5P_DEFAULT);
-    if (group > 0) H5Gclose(group);
-    for (k = 0; k < sizeof sets / sizeof sets[0]; k++)
-        if (wanted[k] && (*sets[k] <= 0 || mds_h5_length(*sets[k]) < n_frames)) return false;
-    if (mds_h5_rows(h->position) != h->n_atoms) return false;
-    for (frame = n_frames > 2 ? n_frames - 2 : 0; frame < n_frames; frame++) {
-        if (!mds_h5_read_row(h->position, H5T_NATIVE_FLOAT, frame, h->row)) return false; // the checksum finds torn chunks
-        if (!mds_h5_read_row(h->step, H5T_NATIVE_INT64, frame, &step) || step <= previous) return false;
-        previous = step;
+    good = group > 0;
+    for (k = 0; good && k < N_SETS; k++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "%s%s", names[k], k < TIME ? "/value" : "");
+        if (wanted[k]) {
+            sets[k] = H5Dopen2(group, name, H5P_DEFAULT);
+            good = sets[k] > 0 && mds_h5_has_shape(sets[k], k < TIME ? 3 : 1, k == EDGES ? 3 : h->n_atoms) && mds_h5_length(sets[k]) >= n_frames;
+        } else {
+            good = H5Lexists(group, names[k], H5P_DEFAULT) == 0;
+        }
     }
-    if (n_frames > 0 && previous != last_step) return false;
-    for (k = 0; k < sizeof sets / sizeof sets[0]; k++)
-        if (wanted[k] && !mds_h5_set_length(*sets[k], n_frames)) return false;
+    if (group > 0) H5Gclose(group);
+    h->position = sets[POSITION];
+    h->velocity = sets[VELOCITY];
+    h->force = sets[FORCE];
+    h->edges = sets[EDGES];
+    h->time = sets[TIME];
+    h->step = sets[STEP];
+    for (frame = n_frames > 2 ? n_frames - 2 : 0; good && frame < n_frames; frame++) {
+        good = frame_is_whole(h, sets, frame, &step) && step > previous;
+        previous = good ? step : previous;
+    }
+    if (!good || (n_frames > 0 && previous != last_step)) return false;
+    for (k = 0; k < N_SETS; k++)
+        if (sets[k] && !mds_h5_set_length(sets[k], n_frames)) return false;
     return H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
 }
 
@@ -408,16 +489,14 @@ static mds_status start_next_part(mds_h5md *h)
     char *path = NULL;
     bool  there = mds_file_exists(h->path);
 
-    close_handles(h);
-    if (h->file > 0) H5Fclose(h->file);
-    h->file = 0;
+    (void)close_file(h);
     do {
         mds_free(path);
         h->part = h->part ? h->part + 1 : 2;
         MDS_TRY(part_path(h->base, h->part, &path));
     } while (mds_file_exists(path));
     mds_warn("%s %s; it is left as it is, and the trajectory goes on in %s", h->path,
-             there ? "does not hold the frames that the checkpoint names" : "is gone", path);
+             there ? "does not hold the frames that the checkpoint names whole, or not the velocities and forces that are asked for" : "is gone", path);
     mds_free(h->path);
     h->path = path;
     h->n_frames = 0;
@@ -430,7 +509,9 @@ mds_status mds_h5md_resume(const mds_h5md_options *options, const mds_system *sy
     mds_h5md  *h;
     mds_status status;
 
-    MDS_TRY(new_h5md(options, system, periodic, &h));
+    // a checkpoint of a run without parts names part 0, whatever part_gb says by now
+    MDS_TRY(new_h5md(options, options->part || n_frames > 0 || options->part_gb <= 0 || mds_file_exists(options->path) ? options->part : 1,
+                     system, periodic, &h));
     if (!mds_file_exists(h->path) && n_frames == 0) {
         status = create_file(h);
     } else if (open_and_verify(h, n_frames, last_step)) {
@@ -451,20 +532,51 @@ mds_status mds_h5md_resume(const mds_h5md_options *options, const mds_system *sy
 
 // --------------------------------------------------------------------------------------------------- read
 
-static bool read_vectors(hid_t set, int64_t k, int32_t n, double (*rows)[3])
+/// Row k of the dataset `name` if that has the shape; n_frames may be NULL.
+static bool read_row(hid_t group, const char *name, int rank, int32_t rows, hid_t type, int64_t k, void *out, int64_t *n_frames)
 {
-    (void)n;
-    return mds_h5_read_row(set, H5T_NATIVE_DOUBLE, k, rows);
+    const hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
+    bool        good = set > 0 && mds_h5_has_shape(set, rank, rows);
+
+    if (good && n_frames) *n_frames = mds_h5_length(set);
+    good = good && mds_h5_read_row(set, type, k, out);
+    if (set > 0) H5Dclose(set);
+    return good;
+}
+
+static bool read_frame(hid_t group, int64_t k, mds_frame *f, int64_t *n_frames)
+{
+    static const struct {
+        const char *element, *value;
+        uint32_t    field;
+    } vectors[3] = {{"position", "position/value", MDS_FIELD_X}, {"velocity", "velocity/value", MDS_FIELD_V}, {"force", "force/value", MDS_FIELD_F}};
+    const hid_t set = H5Dopen2(group, "position/value", H5P_DEFAULT);
+    int32_t     n = 0, i;
+    int         which;
+
+    if (set > 0) {
+        n = mds_h5_rows(set);
+        H5Dclose(set);
+    }
+    if (!read_row(group, "position/step", 1, 0, H5T_NATIVE_INT64, k, &f->step, n_frames) || n < 1) return false;
+    for (which = 0; which < 3; which++) {
+        if (which && H5Lexists(group, vectors[which].element, H5P_DEFAULT) <= 0) continue;
+        if (mds_frame_reserve(f, n, vectors[which].field) != MDS_OK) return false;
+        if (!read_row(group, vectors[which].value, 3, n, H5T_NATIVE_DOUBLE, k, which == 0 ? f->x : which == 1 ? f->v : f->f, NULL)) return false;
+    }
+    for (i = 0; i < n; i++) f->id[i] = i;
+    f->n = n;
+    return read_row(group, "position/time", 1, 0, H5T_NATIVE_DOUBLE, k, &f->time, NULL) &&
+           read_row(group, "box/edges/value", 3, 3, H5T_NATIVE_DOUBLE, k, f->box.a, NULL);
 }
 
 mds_status mds_h5md_read(const char *path, int64_t k, mds_frame *f, int64_t *n_frames)
 {
-    static const char *const values[] = {"position/value", "velocity/value", "force/value"};
-    hid_t      file, group, set;
-    mds_status status = MDS_E_INPUT;
-    int        which;
+    hid_t file, group;
+    bool  good;
 
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    *n_frames = 0;
+    mds_h5_watch(NULL);
     MDS_CHECK(mds_file_exists(path), MDS_E_MISSING, "%s: no such file", path);
     const hid_t access = mds_h5_access(0);
 
@@ -472,32 +584,9 @@ mds_status mds_h5md_read(const char *path, int64_t k, mds_frame *f, int64_t *n_f
     H5Pclose(access);
     MDS_CHECK(file > 0, MDS_E_INPUT, "%s: is not an HDF5 file that can be opened", path);
     group = H5Gopen2(file, "/particles/trajectory", H5P_DEFAULT);
-    set = group > 0 ? H5Dopen2(group, "position/step", H5P_DEFAULT) : -1;
-    *n_frames = set > 0 ? mds_h5_length(set) : 0;
-    if (set > 0 && k < *n_frames && mds_h5_read_row(set, H5T_NATIVE_INT64, k, &f->step)) status = MDS_OK;
-    if (set > 0) H5Dclose(set);
-    for (which = 0; status == MDS_OK && which < 3; which++) {
-        const uint32_t field = 1u << which;
-        int32_t        n;
-
-        if (which && H5Lexists(group, which == 1 ? "velocity" : "force", H5P_DEFAULT) <= 0) continue;
-        set = H5Dopen2(group, values[which], H5P_DEFAULT);
-        n = set > 0 ? mds_h5_rows(set) : 0;
-        if (set <= 0 || mds_frame_reserve(f, n, field) != MDS_OK ||
-            !read_vectors(set, k, n, which == 0 ? f->x : which == 1 ? f->v : f->f))
-            status = MDS_E_INPUT;
-        f->n = n;
-        if (set > 0) H5Dclose(set);
-    }
-    set = status == MDS_OK ? H5Dopen2(group, "position/time", H5P_DEFAULT) : -1;
-    if (status == MDS_OK && !mds_h5_read_row(set, H5T_NATIVE_DOUBLE, k, &f->time)) status = MDS_E_INPUT;
-    if (set > 0) H5Dclose(set);
-    set = status == MDS_OK ? H5Dopen2(group, "box/edges/value", H5P_DEFAULT) : -1;
-    if (status == MDS_OK && !mds_h5_read_row(set, H5T_NATIVE_DOUBLE, k, f->box.a)) status = MDS_E_INPUT;
-    if (set > 0) H5Dclose(set);
-    for (which = 0; status == MDS_OK && which < f->n; which++) f->id[which] = which;
+    good = group > 0 && read_frame(group, k, f, n_frames);
     if (group > 0) H5Gclose(group);
     H5Fclose(file);
-    if (status != MDS_OK) MDS_FAIL(MDS_E_INPUT, "%s: frame %lld of %lld cannot be read", path, (long long)k, (long long)*n_frames);
+    MDS_CHECK(good, MDS_E_INPUT, "%s: frame %lld of %lld cannot be read", path, (long long)k, (long long)*n_frames);
     return MDS_OK;
 }

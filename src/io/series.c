@@ -74,11 +74,12 @@ mds_status mds_series_create(const char *path, mds_series **out)
                         "volume_nm3,density_kg_m3");
     for (k = 0; k < MDS_N_ENERGY; k++) mds_text_add(&head, ",%s_kj_mol", mds_energy_name((mds_energy)k));
     mds_text_add(&head, "\n");
-    status = head.failed ? MDS_E_MEMORY : put(*out, head.s, head.n);
+    status = head.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for %s", path) : put(*out, head.s, head.n);
     mds_text_free(&head);
     if (status != MDS_OK) {
         free_series(*out);
         *out = NULL;
+        unlink(path); // ours, and without its head no series
     }
     return status;
 }
@@ -87,6 +88,7 @@ mds_status mds_series_resume(const char *path, int64_t n_bytes, mds_series **out
 {
     struct stat info;
 
+    *out = NULL;
     MDS_CHECK(stat(path, &info) == 0 && info.st_size >= n_bytes, MDS_E_CHECKPOINT,
               "%s: is missing or shorter than the checkpoint says (%lld bytes); put it back, or begin again with --restart=never",
               path, (long long)n_bytes);
@@ -112,7 +114,7 @@ mds_status mds_series_append(mds_series *s, const mds_series_row *row)
                  row->potential + row->kinetic, row->conserved, row->temperature, row->pressure, row->volume, row->density);
     for (k = 0; k < MDS_N_ENERGY; k++) mds_text_add(&line, ",%.6f", row->energy[k]);
     mds_text_add(&line, "\n");
-    status = line.failed ? MDS_E_MEMORY : put(s, line.s, line.n);
+    status = line.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for %s", s->path) : put(s, line.s, line.n);
     mds_text_free(&line);
     return status;
 }

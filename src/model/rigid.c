@@ -36,6 +36,12 @@ typedef struct {
     int32_t *first, *next; // [n_atoms], [n]
 } link_index;
 
+static void free_index(link_index *index)
+{
+    mds_free(index->first);
+    mds_free(index->next);
+}
+
 static mds_status index_links(const mds_system *s, link_index *index)
 {
     int32_t k;
@@ -68,12 +74,13 @@ static mds_status constrain_kind(mds_system *s, mds_term_kind kind, mds_constrai
     const mds_terms *t = &s->term[kind];
     const int        np = mds_term_table[kind].n_params;
     link_index       index = {0};
-    bool            *drop;
+    bool            *drop = NULL;
     int32_t          row, old = s->constraint.n;
+    mds_status       status;
 
     if (!t->n) return MDS_OK;
-    MDS_TRY(index_links(s, &index));
-    MDS_TRY(mds_alloc(&drop, (size_t)t->n, sizeof *drop));
+    MDS_TRY_GOTO(index_links(s, &index));
+    MDS_TRY_GOTO(mds_alloc(&drop, (size_t)t->n, sizeof *drop));
     for (row = 0; row < t->n; row++) {
         const int32_t a = t->atom[2 * row], b = t->atom[2 * row + 1];
 
@@ -81,13 +88,49 @@ static mds_status constrain_kind(mds_system *s, mds_term_kind kind, mds_constrai
         if (policy == MDS_CONSTRAIN_H_BONDS && !is_hydrogen(s, a) && !is_hydrogen(s, b)) continue;
         drop[row] = true;
         if (old && is_constrained(s, &index, a, b)) continue;
-        MDS_TRY(mds_system_add_constraint(s, a, b, t->param[row * np]));
+        MDS_TRY_GOTO(mds_system_add_constraint(s, a, b, t->param[row * np]));
     }
     drop_terms(s, kind, drop);
+fail:
     mds_free(drop);
-    mds_free(index.first);
-    mds_free(index.next);
-    return MDS_OK;
+    free_index(&index);
+    return status;
+}
+
+mds_status mds_system_merge_constraints(mds_system *s)
+{
+    mds_links *c = &s->constraint;
+    link_index index = {0};
+    bool      *twice = NULL;
+    int32_t    k, m, out = 0;
+    mds_status status;
+
+    if (!c->n) return MDS_OK;
+    MDS_TRY_GOTO(index_links(s, &index));
+    MDS_TRY_GOTO(mds_alloc(&twice, (size_t)c->n, sizeof *twice));
+    for (k = 0; k < c->n; k++) {
+        const int32_t a = c->atom[2 * k], b = c->atom[2 * k + 1];
+
+        // rows of one smaller atom are chained from last to first
+        for (m = index.next[k]; m >= 0 && c->atom[2 * m] + c->atom[2 * m + 1] != a + b;) m = index.next[m];
+        if (m < 0) continue;
+        if (fabs(c->length[m] - c->length[k]) > 1e-6 * c->length[k]) {
+            status = mds_fail(MDS_E_INPUT, __FILE__, __LINE__, "the distance of atoms %d and %d is constrained to %g nm and to %g nm", a + 1,
+                              b + 1, c->length[m], c->length[k]);
+            goto fail;
+        }
+        twice[k] = true;
+    }
+    for (k = 0; k < c->n; k++) {
+        if (twice[k]) continue;
+        memmove(c->atom + 2 * out, c->atom + 2 * k, 2 * sizeof *c->atom);
+        c->length[out++] = c->length[k];
+    }
+    c->n = out;
+fail:
+    mds_free(twice);
+    free_index(&index);
+    return status;
 }
 
 mds_status mds_system_constrain(mds_system *s, mds_constrain policy)
@@ -122,7 +165,7 @@ static mds_status find_water_residues(const mds_system *s, int32_t **water_of, w
         int8_t *count;
 
         r = s->name.residue_of[i];
-        if (r < 0 || s->mass[i] <= 0) continue;
+        if (r < 0 || r >= nr || s->mass[i] <= 0) continue;
         count = is_hydrogen(s, i) ? hydrogens : s->atomic_number[i] == 8 || (s->mass[i] > 15.5 && s->mass[i] < 16.5) ? oxygens : others;
         if (count[r] < 100) count[r]++;
     }
@@ -134,7 +177,7 @@ static mds_status find_water_residues(const mds_system *s, int32_t **water_of, w
         water_parts *w;
 
         r = s->name.residue_of[i];
-        if (r < 0 || (*water_of)[r] < 0 || s->mass[i] <= 0) continue;
+        if (r < 0 || r >= nr || (*water_of)[r] < 0 || s->mass[i] <= 0) continue;
         w = &(*waters)[(*water_of)[r]];
         if (!is_hydrogen(s, i))
             w->o = i;
@@ -150,7 +193,7 @@ static int32_t common_water(const mds_system *s, const int32_t *water_of, const 
     const int32_t r = s->name.residue_of[atom[0]];
     int           k;
 
-    if (r < 0 || water_of[r] < 0) return -1;
+    if (r < 0 || r >= s->name.n_residues || water_of[r] < 0) return -1;
     for (k = 1; k < n; k++)
         if (s->name.residue_of[atom[k]] != r) return -1;
     return water_of[r];
@@ -252,7 +295,7 @@ mds_status mds_system_repartition(mds_system *s, double hydrogen_mass)
             const bool    ha = is_hydrogen(s, a) && s->mass[a] > 0, hb = is_hydrogen(s, b) && s->mass[b] > 0;
             const int32_t h = ha ? a : b, x = ha ? b : a, r = s->name.residue_of[h];
 
-            if (ha == hb || done[h] || (r >= 0 && water_of[r] >= 0)) continue;
+            if (ha == hb || done[h] || (r >= 0 && r < s->name.n_residues && water_of[r] >= 0)) continue;
             s->mass[x] -= hydrogen_mass - s->mass[h];
             s->mass[h] = hydrogen_mass;
             if (s->atomic_number[h] <= 0) s->atomic_number[h] = 1; // heavier than the mass test below allows

@@ -2,8 +2,8 @@
 // The immutable system: atoms and terms are added one by one, then `freeze` sorts, groups and checks them once.
 //
 // Exclusions are kept as pairs while building and become one sorted row per atom (both directions). Molecules, where
-// no reader names them, are the connected parts of the graph of bonds, constraints and virtual sites; a molecule whose
-// atoms are not consecutive in the file is widened until it is.
+// no reader names them, are the connected parts of the graph of bonds, angles, constraints and virtual sites; a molecule
+// whose atoms are not consecutive in the file is widened until it is. Input is checked here for all readers at once.
 #include "model/model.h"
 #include "model/build.h"
 
@@ -270,11 +270,35 @@ static mds_status build_exclusions(mds_system *s)
     return MDS_OK;
 }
 
-/// Every id in range, every number finite.
+/// Atoms, types and maps.
+static mds_status check_atoms(const mds_system *s)
+{
+    const size_t n = (size_t)s->n_types * (size_t)s->n_types;
+    int32_t      i;
+    size_t       k;
+
+    for (i = 0; i < s->n_atoms; i++) {
+        MDS_CHECK(s->type[i] >= 0 && s->type[i] < s->n_types, MDS_E_INPUT, "atom %d has no atom type", i + 1);
+        MDS_CHECK(isfinite(s->charge[i]) && isfinite(s->mass[i]) && s->mass[i] >= 0, MDS_E_INPUT,
+                  "atom %d has charge %g and mass %g", i + 1, s->charge[i], s->mass[i]);
+    }
+    for (k = 0; k < n; k++)
+        MDS_CHECK(isfinite(s->c6[k]) && isfinite(s->c12[k]) && (!s->c4 || isfinite(s->c4[k])), MDS_E_INPUT,
+                  "the Lennard-Jones parameters of atom types %zu and %zu are not numbers", k / (size_t)s->n_types + 1,
+                  k % (size_t)s->n_types + 1);
+    for (k = 0; k < (size_t)s->n_maps * (size_t)s->map_size * (size_t)s->map_size; k++)
+        MDS_CHECK(isfinite(s->map[k]), MDS_E_INPUT, "a CMAP grid holds a value that is not a number");
+    for (i = 0; s->molecule_start && i < s->n_molecules; i++)
+        MDS_CHECK(s->molecule_start[0] == 0 && s->molecule_start[i] < s->molecule_start[i + 1] &&
+                      s->molecule_start[s->n_molecules] == s->n_atoms,
+                  MDS_E_INPUT, "molecule %d does not begin where the one before it ends", i + 1);
+    return MDS_OK;
+}
+
+/// Every id in range, every number finite, no atom its own neighbour in a term (its distance to itself has no direction).
 static mds_status check_terms(const mds_system *s)
 {
     int     kind;
-    int32_t i;
     int64_t k;
 
     for (kind = 0; kind < MDS_N_TERMS; kind++) {
@@ -284,14 +308,18 @@ static mds_status check_terms(const mds_system *s)
         for (k = 0; k < (int64_t)t->n * info->n_atoms; k++)
             MDS_CHECK(t->atom[k] >= 0 && t->atom[k] < s->n_atoms, MDS_E_INPUT, "a %s names atom %d of %d", info->name,
                       t->atom[k] + 1, s->n_atoms);
+        for (k = 0; k < (int64_t)t->n * info->n_atoms; k++)
+            MDS_CHECK(k % info->n_atoms == 0 || t->atom[k] != t->atom[k - 1], MDS_E_INPUT, "a %s names atom %d twice",
+                      info->name, t->atom[k] + 1);
         for (k = 0; k < (int64_t)t->n * info->n_params; k++)
             MDS_CHECK(isfinite(t->param[k]), MDS_E_INPUT, "a %s of atom %d has a parameter that is not a number",
                       info->name, t->atom[k / info->n_params * info->n_atoms] + 1);
     }
-    for (i = 0; i < s->n_atoms; i++) {
-        MDS_CHECK(s->type[i] >= 0 && s->type[i] < s->n_types, MDS_E_INPUT, "atom %d has no atom type", i + 1);
-        MDS_CHECK(isfinite(s->charge[i]) && isfinite(s->mass[i]) && s->mass[i] >= 0, MDS_E_INPUT,
-                  "atom %d has charge %g and mass %g", i + 1, s->charge[i], s->mass[i]);
+    for (k = 0; k < s->term[MDS_TERM_CMAP].n; k++) {
+        const double map = s->term[MDS_TERM_CMAP].param[k];
+
+        MDS_CHECK(map >= 0 && map < s->n_maps && map == floor(map), MDS_E_INPUT, "a CMAP of atom %d names grid %g of %d",
+                  s->term[MDS_TERM_CMAP].atom[5 * k] + 1, map + 1, s->n_maps);
     }
     for (k = 0; k < 2 * s->n_pair_excl; k++)
         MDS_CHECK(s->pair_excl[k] >= 0 && s->pair_excl[k] < s->n_atoms, MDS_E_INPUT, "an exclusion names atom %d of %d",
@@ -332,6 +360,7 @@ static void free_vsites(mds_vsites *v)
 /// Check the sites and put them in an order in which each depends on real atoms or earlier sites.
 static mds_status order_vsites(mds_system *s)
 {
+    static const int32_t parents_of[] = {0, 2, 3, 3, 3, 4}; // by mds_vsite_kind; 0: any number
     const mds_vsites old = s->vsite;
     mds_system       sorted = {0};
     int8_t          *placed; // [n_atoms] 1: position known; -1: a site not yet placed
@@ -341,7 +370,14 @@ static mds_status order_vsites(mds_system *s)
     MDS_TRY(mds_alloc(&placed, (size_t)s->n_atoms, 1));
     for (i = 0; i < s->n_atoms; i++) placed[i] = s->mass[i] > 0;
     for (row = 0; row < old.n; row++) {
+        const int32_t have = old.start[row + 1] - old.start[row], needs = parents_of[old.kind[row]];
+
         i = old.site[row];
+        if ((needs && have != needs) || have < 1 || !isfinite(old.param[row][0] + old.param[row][1] + old.param[row][2])) {
+            status = mds_fail(MDS_E_INPUT, __FILE__, __LINE__, "virtual site %d has %d atoms to be built from, or a parameter that is not a number",
+                              i + 1, have);
+            goto fail;
+        }
         if (i < 0 || i >= s->n_atoms || placed[i] == -1) {
             status = mds_fail(MDS_E_INPUT, __FILE__, __LINE__, "virtual site %d is defined twice or is no atom", i + 1);
             goto fail;
@@ -366,14 +402,15 @@ static mds_status order_vsites(mds_system *s)
             placed[old.site[row]] = 1;
         }
     } while (sorted.vsite.n > before);
-    for (i = 0; i < s->n_atoms; i++)
-        if (placed[i] != 1) {
-            status = mds_fail(MDS_E_INPUT, __FILE__, __LINE__,
-                              placed[i] ? "virtual site %d is built from itself through other sites"
-                                        : "atom %d has no mass and is not a virtual site",
-                              i + 1);
-            goto fail;
-        }
+    for (k = 0; k < 2; k++) // an atom without mass also stops the sites built from it, so it is told first
+        for (i = 0; i < s->n_atoms; i++)
+            if (placed[i] == -k) {
+                status = mds_fail(MDS_E_INPUT, __FILE__, __LINE__,
+                                  k ? "virtual site %d is built from itself through other sites"
+                                    : "atom %d has no mass and is not a virtual site",
+                                  i + 1);
+                goto fail;
+            }
     free_vsites(&s->vsite);
     s->vsite = sorted.vsite;
     mds_free(placed);
@@ -406,11 +443,12 @@ static mds_status find_molecules(mds_system *s)
     static const mds_term_kind links[] = {MDS_TERM_BOND, MDS_TERM_BOND_G96, MDS_TERM_BOND_MORSE, MDS_TERM_ANGLE,
                                           MDS_TERM_UREY_BRADLEY};
     const int32_t n = s->n_atoms;
-    int32_t      *parent, *last, i, k, row, end = 0;
+    int32_t      *parent = NULL, *last = NULL, i, k, row, end = 0;
     size_t        kind;
+    mds_status    status;
 
-    MDS_TRY(mds_alloc(&parent, (size_t)n, sizeof *parent));
-    MDS_TRY(mds_alloc(&last, (size_t)n, sizeof *last));
+    MDS_TRY_GOTO(mds_alloc(&parent, (size_t)n, sizeof *parent));
+    MDS_TRY_GOTO(mds_alloc(&last, (size_t)n, sizeof *last));
     for (i = 0; i < n; i++) parent[i] = i;
     for (kind = 0; kind < sizeof links / sizeof links[0]; kind++) {
         const mds_terms *t = &s->term[links[kind]];
@@ -423,7 +461,7 @@ static mds_status find_molecules(mds_system *s)
     for (row = 0; row < s->vsite.n; row++)
         for (k = s->vsite.start[row]; k < s->vsite.start[row + 1]; k++) join(parent, s->vsite.site[row], s->vsite.atom[k]);
     for (i = 0; i < n; i++) last[root_of(parent, i)] = i;
-    MDS_TRY(mds_alloc(&s->molecule_start, (size_t)n + 1, sizeof *s->molecule_start));
+    MDS_TRY_GOTO(mds_alloc(&s->molecule_start, (size_t)n + 1, sizeof *s->molecule_start));
     s->n_molecules = 0;
     for (i = 0; i < n; i++) {
         if (i >= end) s->molecule_start[s->n_molecules++] = i;
@@ -431,9 +469,10 @@ static mds_status find_molecules(mds_system *s)
         if (end <= i) end = i + 1;
     }
     s->molecule_start[s->n_molecules] = n;
+fail:
     mds_free(parent);
     mds_free(last);
-    return MDS_OK;
+    return status;
 }
 
 mds_status mds_system_freeze(mds_system *s)
@@ -444,8 +483,10 @@ mds_status mds_system_freeze(mds_system *s)
 
     MDS_ASSERT(!s->frozen);
     MDS_CHECK(s->n_atoms > 0, MDS_E_INPUT, "the system has no atoms");
+    MDS_TRY(check_atoms(s));
     MDS_TRY(order_vsites(s));
     MDS_TRY(check_terms(s));
+    MDS_TRY(mds_system_merge_constraints(s));
     MDS_TRY(build_exclusions(s));
     MDS_TRY(mds_system_group_constraints(s));
     if (!s->molecule_start) MDS_TRY(find_molecules(s));
