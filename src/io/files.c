@@ -30,13 +30,18 @@ static void gro_line(mds_text *out, const mds_system *system, int32_t i, const d
 {
     const int32_t r = system->name.residue_of[i];
     const bool    known = r >= 0 && r < system->name.n_residues;
-    int           k;
+    char          line[1024]; // one call a line: a million atoms are a million lines
+    int           n;
 
-    mds_text_add(out, "%5d%-5.5s%5.5s%5d", known ? system->name.residue_number[r] % 100000 : 0,
-                 known ? system->name.residue[r] : "UNK", system->name.atom[i], (i + 1) % 100000);
-    for (k = 0; k < 3; k++) mds_text_add(out, "%12.7f", x[k]);
-    for (k = 0; v && k < 3; k++) mds_text_add(out, "%12.8f", v[k]);
-    mds_text_add(out, "\n");
+    n = snprintf(line, sizeof line, "%5d%-5.5s%5.5s%5d%12.7f%12.7f%12.7f", known ? system->name.residue_number[r] % 100000 : 0,
+                 known ? system->name.residue[r] : "UNK", system->name.atom[i], (i + 1) % 100000, x[0], x[1], x[2]);
+    if (v && n > 0) n += snprintf(line + n, sizeof line - (size_t)n, "%12.8f%12.8f%12.8f", v[0], v[1], v[2]);
+    if (n < 1 || n >= (int)sizeof line - 1) {
+        out->failed = true;
+        return;
+    }
+    line[n++] = '\n';
+    mds_text_add_bytes(out, line, (size_t)n);
 }
 
 mds_status mds_gro_write(const char *path, const char *title, const mds_system *system, const mds_box *box,

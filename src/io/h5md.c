@@ -92,15 +92,20 @@ static void free_h5md(mds_h5md *h)
 static mds_status look_for_room(mds_h5md *h, double bytes)
 {
     struct statvfs disk;
+    struct stat    info;
     struct rlimit  limit;
     void          *handle = NULL;
     hsize_t        size = 0;
     int            fd = -1;
 
     H5Fget_filesize(h->file, &size);
-    if (statvfs(h->path, &disk) == 0)
-        MDS_CHECK((double)disk.f_bavail * (double)disk.f_frsize > bytes, MDS_E_WRITE,
+    if (statvfs(h->path, &disk) == 0 && stat(h->path, &info) == 0) {
+        // what was reserved beyond the end before the last frame is ours already
+        const double ours = fmax(512.0 * (double)info.st_blocks - (double)info.st_size, 0);
+
+        MDS_CHECK((double)disk.f_bavail * (double)disk.f_frsize + ours > bytes, MDS_E_WRITE,
                   "%s: cannot write: no space left for the next %.1f MB", h->path, 1e-6 * bytes);
+    }
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         MDS_CHECK((double)size + bytes < (double)limit.rlim_cur, MDS_E_WRITE,
                   "%s: cannot write: the next %.1f MB would pass the limit on file sizes (%.1f MB)", h->path, 1e-6 * bytes,
@@ -277,6 +282,7 @@ mds_status mds_h5md_create(const mds_h5md_options *options, const mds_system *sy
     mds_h5md  *h;
     mds_status status;
 
+    *out = NULL;
     MDS_TRY(new_h5md(options, options->part || options->part_gb <= 0 ? options->part : 1, system, periodic, &h));
     status = create_file(h);
     if (status != MDS_OK) {
@@ -509,6 +515,7 @@ mds_status mds_h5md_resume(const mds_h5md_options *options, const mds_system *sy
     mds_h5md  *h;
     mds_status status;
 
+    *out = NULL;
     // a checkpoint of a run without parts names part 0, whatever part_gb says by now
     MDS_TRY(new_h5md(options, options->part || n_frames > 0 || options->part_gb <= 0 || mds_file_exists(options->path) ? options->part : 1,
                      system, periodic, &h));
@@ -522,7 +529,6 @@ mds_status mds_h5md_resume(const mds_h5md_options *options, const mds_system *sy
     }
     if (status != MDS_OK) {
         free_h5md(h);
-        *out = NULL;
         return status;
     }
     h->last_step = last_step;
