@@ -86,6 +86,8 @@ typedef struct {
     void (*close)(mds_device *device);
     /// One line for logs: "cpu: avx512, 2 threads". Static or owned by the device.
     const char *(*describe)(const mds_device *device);
+    /// Values of `isa` that open() takes here, best first, separated by blanks: "avx512 avx2 generic". Static.
+    const char *(*flavours)(void);
 
     // doors: the only copies between host and device
     mds_status (*upload)(mds_device *device, const mds_domain *domain, const mds_state *state);
@@ -113,6 +115,9 @@ typedef struct {
     // optional (NULL: the engine loops)
     mds_status (*replay)(mds_device *device, mds_status (*record)(void *), void *arg, int n);
 } mds_backend;
+
+/// Backend k of those compiled in, NULL beyond the last.
+const mds_backend *mds_backend_at(int k);
 
 /// The compiled-in backend of that name. Errors: MDS_E_UNSUPPORTED (known but not compiled in), MDS_E_INPUT (unknown).
 mds_status mds_backend_find(const char *name, const mds_backend **out);

@@ -37,3 +37,12 @@ mds_status mds_backend_find(const char *name, const mds_backend **out)
         }
     MDS_FAIL(MDS_E_INPUT, "there is no backend \"%s\" (ref, cpu, cuda, emu)", name);
 }
+
+const mds_backend *mds_backend_at(int k)
+{
+    size_t row;
+
+    for (row = 0; row < sizeof rows / sizeof rows[0]; row++)
+        if (rows[row].backend && k-- == 0) return rows[row].backend;
+    return NULL;
+}

@@ -150,7 +150,10 @@ typedef enum { MDS_LOG_ERROR, MDS_LOG_WARN, MDS_LOG_NOTE, MDS_LOG_DEBUG } mds_lo
 
 /// Messages go to standard error (up to `level`) and, once opened, to the log file (all levels but debug).
 void       mds_log_set_level(mds_log_level level);
+/// Holds the file for this process alone (advisory lock). Errors: MDS_E_WRITE, also when another process holds it.
 mds_status mds_log_open(const char *path, bool append);
+/// MDS_E_WRITE if another process holds the log file of that path; nothing is opened or made.
+mds_status mds_log_claim(const char *path);
 void       mds_log_close(void);
 /// A line for the log file only, or for standard error too by level. No newline needed.
 void mds_log(mds_log_level level, const char *fmt, ...) MDS_PRINTF(2, 3);
@@ -158,6 +161,8 @@ void mds_log(mds_log_level level, const char *fmt, ...) MDS_PRINTF(2, 3);
 void mds_log_file(const char *fmt, ...) MDS_PRINTF(1, 2);
 /// Text for standard output: results, never messages.
 void mds_print(const char *fmt, ...) MDS_PRINTF(1, 2);
+/// Whether everything printed so far has arrived. Errors: MDS_E_WRITE.
+mds_status mds_print_flush(void);
 /// Overwritable progress line on a terminal, plain line otherwise; on standard error.
 void mds_progress(bool last, const char *fmt, ...) MDS_PRINTF(2, 3);
 bool mds_progress_is_terminal(void);

@@ -3,8 +3,10 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static mds_log_level screen_level = MDS_LOG_NOTE;
@@ -17,11 +19,43 @@ void mds_log_set_level(mds_log_level level)
     screen_level = level;
 }
 
+/// Where the file system knows no locks (some network ones) everybody may write: a lock only guards against slips.
+static mds_status lock(int fd, const char *path)
+{
+    MDS_CHECK(!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK, MDS_E_WRITE,
+              "%s: another mdsim is running with these outputs: wait for it, stop it (kill -TERM), or give this run another "
+              "output.name",
+              path);
+    return MDS_OK;
+}
+
+mds_status mds_log_claim(const char *path)
+{
+    const int  fd = open(path, O_RDONLY | O_CLOEXEC);
+    mds_status status;
+
+    if (fd < 0) return MDS_OK; // nobody's yet, or opening it to write will say what is wrong
+    status = lock(fd, path);
+    close(fd);
+    return status;
+}
+
 mds_status mds_log_open(const char *path, bool append)
 {
+    int fd;
+
     mds_log_close();
-    log_file = fopen(path, append ? "a" : "w");
-    MDS_CHECK(log_file, MDS_E_WRITE, "%s: cannot write: %s", path, strerror(errno));
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    MDS_CHECK(fd >= 0, MDS_E_WRITE, "%s: cannot write: %s", path, strerror(errno));
+    if (lock(fd, path) != MDS_OK) {
+        close(fd);
+        return MDS_E_WRITE;
+    }
+    if ((!append && ftruncate(fd, 0)) || !(log_file = fdopen(fd, "a"))) {
+        mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot write: %s", path, strerror(errno));
+        close(fd);
+        return MDS_E_WRITE;
+    }
     setvbuf(log_file, NULL, _IOLBF, 0);
     return MDS_OK;
 }
@@ -79,6 +113,13 @@ void mds_print(const char *fmt, ...)
     va_start(args, fmt);
     vprintf(fmt, args);
     va_end(args);
+}
+
+mds_status mds_print_flush(void)
+{
+    errno = 0;
+    MDS_CHECK(!fflush(stdout) && !ferror(stdout), MDS_E_WRITE, "standard output: cannot write: %s", strerror(errno ? errno : EIO));
+    return MDS_OK;
 }
 
 bool mds_progress_is_terminal(void)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAKES_INPUT = 1, TAKES_RESTART = 2, TAKES_JSON = 4, TAKES_FORCES = 8, HIDDEN = 16 };
+enum { TAKES_INPUT = 1, TAKES_RESTART = 2, TAKES_JSON = 4, TAKES_FORCES = 8, JSON_ALONE = 16, HIDDEN = 32 };
 
 static const struct {
     const char *name, *help;
@@ -16,7 +16,7 @@ static const struct {
     {"check", "would a run start? every error and warning, nothing written", TAKES_INPUT, mds_cli_check},
     {"explain", "every setting, its unit and where it came from; what was chosen", TAKES_INPUT, mds_cli_explain},
     {"energy", "energies, forces and virial of the start configuration", TAKES_INPUT | TAKES_JSON | TAKES_FORCES, mds_cli_energy},
-    {"info", "version, build, processor", TAKES_JSON, mds_cli_info},
+    {"info", "version, build, processor", TAKES_JSON | JSON_ALONE, mds_cli_info},
     {"document", "docs/config.md from the schema", HIDDEN, mds_cli_document},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -32,7 +32,7 @@ static void help(void)
     mds_print("\noptions:\n"
               "  --set section.key=value          override a key of the input (any command with an input)\n"
               "  --restart=auto|never|FILE        run: go on where a checkpoint stands (auto), begin anew, or from FILE\n"
-              "  --json FILE                      energy, info: write JSON (- is standard output)\n"
+              "  --json FILE                      energy, info: write JSON (- is standard output; info: also without FILE)\n"
               "  --forces FILE.npy                energy: write forces, N x 3 float64, kJ/mol/nm\n"
               "  --quiet | --verbose              fewer or more messages\n"
               "  --help, --version\n\n"
@@ -80,6 +80,7 @@ static mds_status option_value(const char *name, int argc, char **argv, int *k, 
         MDS_CHECK(*k + 1 < argc, MDS_E_USAGE, "%s needs a value", name);
         *value = argv[++*k];
     }
+    MDS_CHECK(!*value || **value, MDS_E_USAGE, "%s needs a value", name);
     return MDS_OK;
 }
 
@@ -113,6 +114,10 @@ static mds_status parse(int argc, char **argv, int first, unsigned takes, cli_op
                 o->restart = value;
                 continue;
             }
+        }
+        if ((takes & JSON_ALONE) && !strcmp(word, "--json") && (k + 1 == argc || !strncmp(argv[k + 1], "--", 2))) {
+            o->json = "-";
+            continue;
         }
         if (takes & TAKES_JSON) {
             MDS_TRY(option_value("--json", argc, argv, &k, &value));
@@ -151,6 +156,16 @@ static mds_status refuse_ranks(void)
     return MDS_OK;
 }
 
+/// Help is given wherever on the line it is asked for.
+static bool wants(int argc, char **argv, const char *option)
+{
+    int k;
+
+    for (k = 1; k < argc; k++)
+        if (!strcmp(argv[k], option)) return true;
+    return false;
+}
+
 int mds_cli(int argc, char **argv)
 {
     cli_options options = {0};
@@ -158,19 +173,19 @@ int mds_cli(int argc, char **argv)
     size_t      command;
     int         first;
 
-    mds_signals_install();
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))) {
+    if (wants(argc, argv, "--help") || wants(argc, argv, "-h") || (argc > 1 && !strcmp(argv[1], "help"))) {
         help();
-        return 0;
-    }
-    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        status = MDS_OK;
+    } else if (wants(argc, argv, "--version")) {
         mds_print("mdsim %s\n", MDS_VERSION);
-        return 0;
+        status = MDS_OK;
+    } else {
+        status = find_command(&first, argc, argv, &command);
+        if (status == MDS_OK) status = parse(argc, argv, first, commands[command].takes, &options);
+        if (status == MDS_OK) status = refuse_ranks();
+        if (status == MDS_OK) status = commands[command].run(&options);
     }
-    status = find_command(&first, argc, argv, &command);
-    if (status == MDS_OK) status = parse(argc, argv, first, commands[command].takes, &options);
-    if (status == MDS_OK) status = refuse_ranks();
-    if (status == MDS_OK) status = commands[command].run(&options);
+    if (status == MDS_OK) status = mds_print_flush();
     if (status == MDS_E_STOPPED || status == MDS_E_GUARD)
         mds_log(MDS_LOG_NOTE, "%s", mds_error_text());
     else if (status != MDS_OK)

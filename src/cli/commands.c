@@ -6,9 +6,14 @@
 
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
 
 typedef mds_status (*sim_action)(mds_sim *, const cli_options *);
 
@@ -33,6 +38,7 @@ static mds_status do_run(mds_sim *s, const cli_options *o)
 
 mds_status mds_cli_run(const cli_options *o)
 {
+    mds_signals_install(); // the other commands end by a signal like any program
     return with_sim(o, true, do_run);
 }
 
@@ -60,7 +66,8 @@ static void print_system(const mds_sim *s)
 
 static mds_status do_check(mds_sim *s, const cli_options *o)
 {
-    // opening the device is the last thing a run could refuse
+    // where outputs go, then opening the device, are the last things a run could refuse
+    MDS_TRY(mds_output_name(s));
     MDS_TRY(mds_sim_open(s));
     print_system(s);
     mds_print("%s: a run would start (%d warning%s)\n", o->input, mds_log_n_warnings(), mds_log_n_warnings() == 1 ? "" : "s");
@@ -151,32 +158,55 @@ mds_status mds_cli_energy(const cli_options *o)
     return with_sim(o, false, do_energy);
 }
 
-static void mds_cpu_levels(char *out, size_t n)
+/// Words separated by blanks as a JSON list of strings.
+static void add_words(mds_text *out, const char *words)
 {
-    snprintf(out, n, "generic");
+    const char *sep = "";
+
+    mds_text_add(out, "[");
+    while (*words) {
+        const size_t n = strcspn(words, " ");
+
+        mds_text_add(out, "%s\"%.*s\"", sep, (int)n, words);
+        words += n + strspn(words + n, " ");
+        sep = ", ";
+    }
+    mds_text_add(out, "]");
+}
+
+static mds_status info_json(const cli_options *o, int cores)
+{
+    mds_text           text = {0};
+    const mds_backend *be;
+    mds_status         status;
+    int                k;
+
+    mds_text_add(&text, "{ \"program\": \"mdsim %s\", \"compiler\": ", MDS_VERSION);
+    mds_text_add_json(&text, COMPILER);
+    mds_text_add(&text, ",\n  \"backends\": {");
+    for (k = 0; (be = mds_backend_at(k)); k++) {
+        mds_text_add(&text, "%s\"%s\": ", k ? ", " : " ", be->name);
+        add_words(&text, be->flavours());
+    }
+    mds_text_add(&text, " },\n  \"cpu_levels\": ");
+    if (mds_backend_find("cpu", &be) == MDS_OK) add_words(&text, be->flavours());
+    mds_text_add(&text, ",\n  \"threads\": %d, \"gpus\": [], \"mpi\": null }\n", cores);
+    status = text.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory") : mds_file_write(o->json, text.s, text.n);
+    mds_text_free(&text);
+    return status;
 }
 
 mds_status mds_cli_info(const cli_options *o)
 {
-    mds_text   text = {0};
-    cpu_set_t  set;
-    const int  cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    char       levels[128];
-    mds_status status = MDS_OK;
+    cpu_set_t          set;
+    const int          cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const mds_backend *be;
+    int                k;
 
-    mds_cpu_levels(levels, sizeof levels);
-    if (o->json) {
-        mds_text_add(&text, "{ \"program\": \"mdsim %s\", \"compiler\": ", MDS_VERSION);
-        mds_text_add_json(&text, __VERSION__);
-        mds_text_add(&text, ", \"backends\": [\"ref\", \"cpu\"], \"cpu_levels\": \"%s\", \"cores\": %d, \"gpus\": [], \"mpi\": null }\n", levels, cores);
-        status = mds_file_write(o->json, text.s, text.n);
-        mds_text_free(&text);
-        return status;
-    }
-    mds_print("mdsim %s, compiled with %s\n", MDS_VERSION, __VERSION__);
-    mds_print("backends: ref, cpu\n");
-    mds_print("processor levels usable here: %s\n", levels);
-    mds_print("cores: %d\n", cores);
+    if (o->json) return info_json(o, cores);
+    mds_print("mdsim %s, compiled with %s\n", MDS_VERSION, COMPILER);
+    for (k = 0; (be = mds_backend_at(k)); k++) mds_print("backend %s: %s\n", be->name, be->flavours());
+    mds_print("threads: %d (cores this process may use)\n", cores);
     mds_print("GPUs: none (no GPU backend in this build)\nMPI: none (one rank)\n");
     return MDS_OK;
 }

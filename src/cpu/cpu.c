@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu: the table, the doors, and the two ends of a force evaluation (begin, finish). The work is in the other files.
 #include "cpu/cpu.h"
+#include "cpu/isa.h"
 
 #include <math.h>
 #include <string.h>
@@ -294,6 +295,7 @@ const mds_backend mds_backend_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
+    .flavours = mds_isa_names,
     .upload = cpu_upload,
     .set = cpu_set,
     .observe = mds_cpu_observe,

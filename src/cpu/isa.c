@@ -62,3 +62,19 @@ mds_status mds_isa_find(const char *name, const cpu_isa **out)
     mds_text_free(&there);
     return *out ? MDS_OK : MDS_E_UNSUPPORTED;
 }
+
+const char *mds_isa_names(void)
+{
+    static char names[64];
+    size_t      n = 0, length;
+    int         k;
+
+    for (k = 0; mds_isa_levels[k]; k++) {
+        length = strlen(mds_isa_levels[k]->name);
+        if (!mds_isa_runs(mds_isa_levels[k]) || n + length + 2 > sizeof names) continue;
+        if (n) names[n++] = ' ';
+        memcpy(names + n, mds_isa_levels[k]->name, length + 1);
+        n += length;
+    }
+    return names;
+}

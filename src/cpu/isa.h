@@ -129,6 +129,8 @@ extern const cpu_isa *const mds_isa_levels[];
 /// The level of that name; NULL, "" or "auto": MDS_ISA of the environment, else the best that runs here.
 /// Errors: MDS_E_UNSUPPORTED, naming what there is.
 mds_status mds_isa_find(const char *name, const cpu_isa **out);
+/// Names of the levels that run here, best first, separated by blanks. Static storage.
+const char *mds_isa_names(void);
 /// Whether this processor (and operating system) runs that level.
 bool mds_isa_runs(const cpu_isa *isa);
 

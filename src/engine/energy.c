@@ -23,6 +23,30 @@ static void add_matrix(mds_text *out, const char *name, const double (*m)[3])
                  m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]);
 }
 
+/// A libconfig value as JSON: the same but for the L of long integers and for escapes in texts.
+static void add_value(mds_text *out, const char *s, size_t n)
+{
+    size_t i, k = 0;
+    char  *plain = NULL;
+
+    if (!n || s[0] != '"') {
+        if (n && s[n - 1] == 'L') n--;
+        mds_text_add_bytes(out, n ? s : "null", n ? n : 4);
+        return;
+    }
+    if (mds_copy_text(&plain, s, n) != MDS_OK) {
+        out->failed = true;
+        return;
+    }
+    for (i = 1; i + 1 < n; i++) {
+        if (s[i] == '\\') i++;
+        plain[k++] = s[i];
+    }
+    plain[k] = '\0';
+    mds_text_add_json(out, plain);
+    mds_free(plain);
+}
+
 static void add_settings(mds_sim *s, mds_text *out)
 {
     const mds_params *p = &s->params;
@@ -36,7 +60,7 @@ static void add_settings(mds_sim *s, mds_text *out)
         mds_text_add(out, "%s\n    ", k ? "," : "");
         mds_text_add_json(out, mds_config_key_name(k));
         mds_text_add(out, ": ");
-        mds_text_add_json(out, value.n ? value.s : "");
+        add_value(out, value.s, value.n);
     }
     if (p->coulomb == MDS_COULOMB_PME)
         mds_text_add(out, ",\n    \"chosen\": { \"split\": \"%s\", \"shape\": %.10g, \"order\": %d, \"grid\": [%d, %d, %d], \"estimated_force_error\": %.4g }",

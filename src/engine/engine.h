@@ -45,6 +45,7 @@ typedef struct {
     mds_frame   kept;              // the state at the last scheduled search
     int64_t     kept_trajectory, kept_trajectory_step, kept_series_bytes;
     int32_t     kept_part;
+    double      kept_dt, kept_mix;  // minimisation: its step and steering then
     mds_h5md   *trajectory;
     mds_series *series;
     char       *path_log, *path_csv, *path_h5md, *path_chk, *path_gro, *path_stop;
@@ -55,6 +56,7 @@ typedef struct {
     int64_t     n_searches, n_trips;
     bool        resumed, quiet_steps;
     const char *guard;             // name of the guard that stopped the run, or NULL
+    double      free_force;        // minimisation: largest force that constraints leave, kJ/mol/nm, as of the last look
 } mds_sim;
 
 // setup.c ---------------------------------------------------------------------------------------------
@@ -94,13 +96,19 @@ int64_t mds_plain_steps(const mds_config *config, const mds_params *params, int6
 mds_status mds_sim_run(mds_sim *sim, const char *restart);
 /// Steps until the plan is done, a guard trips or a signal says stop.
 mds_status mds_run(mds_sim *sim);
-/// Signals that ask for a stop or a checkpoint; installed once at the start of the process.
+/// The guard of cost, time or speed that stops the run now, or NULL.
+const char *mds_guard_tripped(const mds_sim *sim);
+/// Write a checkpoint if a signal, the clock or the step number asks for one.
+mds_status mds_checkpoint_if_due(mds_sim *sim);
+/// Signals that ask for a stop or a checkpoint; installed once at the start of a run. Until outputs are opened a stop ends the
+/// process at once, with nothing written.
 void mds_signals_install(void);
 bool mds_signal_stop(void);
 bool mds_signal_checkpoint(void); // and clears it
 
 // output.c --------------------------------------------------------------------------------------------
 /// Fix the names of all outputs.
+/// Errors: MDS_E_WRITE if their directory is not there or not writable, or another process writes them.
 mds_status mds_output_name(mds_sim *sim);
 mds_status mds_output_open(mds_sim *sim, const mds_checkpoint *resume);
 /// Write what is due from the newest frame.

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static mds_status name_file(mds_sim *s, const char *ending, char **out)
 {
@@ -23,6 +24,22 @@ static mds_status name_file(mds_sim *s, const char *ending, char **out)
     return status;
 }
 
+/// Said before anything is computed: a missing or read-only directory, and a run that is still writing these very files.
+static mds_status check_place(mds_sim *s)
+{
+    const char *slash = strrchr(s->path_log, '/');
+    char       *folder = NULL;
+    int         denied;
+
+    MDS_TRY(mds_copy_text(&folder, slash ? s->path_log : ".", slash == s->path_log ? 1 : slash ? (size_t)(slash - s->path_log) : 1));
+    denied = access(folder, W_OK | X_OK) ? errno : 0;
+    if (denied)
+        mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: outputs cannot be written there (output.name = \"%s\"): %s%s", folder,
+                 s->config->output.name, strerror(denied), denied == ENOENT ? "; make the directory first" : "");
+    mds_free(folder);
+    return denied ? MDS_E_WRITE : mds_log_claim(s->path_log);
+}
+
 mds_status mds_output_name(mds_sim *s)
 {
     MDS_TRY(name_file(s, ".log", &s->path_log));
@@ -30,7 +47,8 @@ mds_status mds_output_name(mds_sim *s)
     MDS_TRY(name_file(s, ".h5md", &s->path_h5md));
     MDS_TRY(name_file(s, ".chk", &s->path_chk));
     MDS_TRY(name_file(s, ".gro", &s->path_gro));
-    return name_file(s, ".stop.json", &s->path_stop);
+    MDS_TRY(name_file(s, ".stop.json", &s->path_stop));
+    return check_place(s);
 }
 
 /// NAME.ext to NAME.N.ext with the first N that is free for all of them.
@@ -41,7 +59,9 @@ mds_status mds_output_move_aside(mds_sim *s)
     char *from[N_ENDINGS] = {0}, *to[N_ENDINGS] = {0};
     bool  any = false, is_free = false;
     int   k, n;
-    mds_status status = MDS_OK;
+    mds_status status = mds_log_claim(s->path_log); // not from under another run
+
+    if (status != MDS_OK) return status;
 
     for (k = 0; k < N_ENDINGS; k++) {
         MDS_TRY_GOTO(name_file(s, endings[k], &from[k]));
@@ -154,7 +174,6 @@ mds_status mds_output_close(mds_sim *s)
     s->trajectory = NULL;
     next = s->series ? mds_series_close(s->series) : MDS_OK;
     s->series = NULL;
-    mds_log_close();
     return status != MDS_OK ? status : next;
 }
 
@@ -184,8 +203,12 @@ mds_status mds_checkpoint_now(mds_sim *s, bool finished)
                           .last_trajectory_step = s->kept_trajectory_step,
                           .n_series_bytes = s->kept_series_bytes,
                           .elapsed_wall = began - s->began + s->elapsed_before,
-                          .finished_steps = finished ? s->last_step : 0};
+                          .finished_steps = finished ? s->config->run.steps : 0};
 
+    if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) {
+        chk.params.dt = s->kept_dt;
+        chk.params.mix = s->kept_mix;
+    }
     mds_frame_sort(&s->kept);
     chk.state = (mds_state){.n_atoms = s->system.n_atoms,
                             .step = s->kept.step,

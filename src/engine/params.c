@@ -204,6 +204,15 @@ static mds_status choose_backend(mds_sim *s)
     return MDS_OK;
 }
 
+static bool has_light_atoms(const mds_system *m)
+{
+    int32_t i;
+
+    for (i = 0; i < m->n_atoms; i++)
+        if (m->mass[i] > 0 && m->mass[i] < 2.5) return true;
+    return false;
+}
+
 /// What the user should know before waiting for a run.
 static void warn_about(const mds_sim *s)
 {
@@ -215,7 +224,7 @@ static void warn_about(const mds_sim *s)
                 vacuum(s) ? "" : "; with PME a uniform background neutralises it");
     if (c->constraints.kind == MDS_CONSTRAIN_NONE && c->run.dt > 0.00101 && s->system.term[MDS_TERM_BOND].n)
         mds_warn("%s: run.dt = %g ps with flexible bonds: 0.0005 to 0.001 ps is usual without constraints", mds_config_origin(c, "run.dt"), c->run.dt);
-    if (c->run.dt > 0.00251 && hydrogen < 2.5)
+    if (c->run.dt > 0.00251 && hydrogen < 2.5 && has_light_atoms(&s->system))
         mds_warn("%s: run.dt = %g ps: above 0.0025 ps constraints.hydrogen_mass of about 3 is usual", mds_config_origin(c, "run.dt"), c->run.dt);
 }
 

@@ -67,17 +67,47 @@ void mds_report_progress(mds_sim *s, bool last)
     if (!last && now - s->last_progress < interval) return;
     if (done <= 0) return;
     s->last_progress = now;
+    if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) {
+        mds_progress(last, "step %lld of at most %lld, potential %.8g kJ/mol, largest force %.4g kJ/mol/nm", (long long)s->step,
+                     (long long)s->config->run.steps, mds_frame_potential(&s->frame), s->free_force);
+        return;
+    }
     eta = seconds / done * left;
     mds_progress(last, "step %lld of %lld (%.0f %%), %.3f ps, %.2f ns/day, %02d:%02d:%02d left", (long long)s->step,
                  (long long)s->last_step, 100.0 * (double)s->step / (double)(s->last_step > 0 ? s->last_step : 1),
                  (double)s->step * s->params.dt, ns_per_day(s, seconds), (int)(eta / 3600), (int)(eta / 60) % 60, (int)eta % 60);
 }
 
+static void report_speed(mds_sim *s, double seconds, int64_t steps)
+{
+    const double per_step = steps > 0 ? seconds / (double)steps : 0, rate = per_step > 0 ? 1e-6 * s->system.n_atoms / per_step : 0;
+    const double memory = 1e-6 * (double)mds_memory_peak();
+
+    if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) { // has no time, so no speed and no drift
+        mds_log_file("performance: %.4f ms/step, %.3f Matom-steps/s, peak memory %.1f MB", 1000 * per_step, rate, memory);
+        mds_print("%lld steps of %d atoms: %.3f ms/step; step %lld: potential %.8g kJ/mol, largest force %.4g kJ/mol/nm\n", (long long)steps,
+                  s->system.n_atoms, 1000 * per_step, (long long)s->step, mds_frame_potential(&s->frame), s->free_force);
+        return;
+    }
+    mds_log_file("performance: %.3f ns/day, %.4f ms/step, %.3f Matom-steps/s, peak memory %.1f MB", ns_per_day(s, seconds),
+                 1000 * per_step, rate, memory);
+    if (s->drift.n > 2)
+        mds_log_file("energy drift: %.3g kJ/mol/ns/atom (least squares over %lld values of conserved)",
+                     1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms, (long long)s->drift.n);
+    if (!steps) return;
+    mds_print("%lld steps (%.3f ps) of %d atoms: %.2f ns/day, %.3f ms/step, %.2f Matom-steps/s\n", (long long)steps,
+              (double)steps * s->params.dt, s->system.n_atoms, ns_per_day(s, seconds), 1000 * per_step, rate);
+    if (s->frame.has_energy)
+        mds_print("step %lld: potential %.2f kJ/mol, temperature %.2f K, pressure %.1f bar\n", (long long)s->frame.step,
+                  mds_frame_potential(&s->frame), mds_frame_temperature(&s->frame, s->n_degrees), mds_frame_pressure(&s->frame));
+    if (s->drift.n > 2)
+        mds_print("conserved energy drifts by %.3g kJ/mol/ns/atom\n", 1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms);
+}
+
 void mds_report_performance(mds_sim *s)
 {
     const double  seconds = mds_clock() - s->began;
     const int64_t steps = s->step - s->first_step;
-    const double  per_step = steps > 0 ? seconds / (double)steps : 0;
     double        known = 0;
     int           k;
 
@@ -93,20 +123,7 @@ void mds_report_performance(mds_sim *s)
     }
     mds_log_file("  %-12s %16s %10.3f s %6.1f %%", "rest", "", seconds - known, seconds > 0 ? 100 * (seconds - known) / seconds : 0);
     mds_log_file("%lld lists, %lld of them because an atom had moved too far", (long long)s->n_searches, (long long)s->n_trips);
-    mds_log_file("performance: %.3f ns/day, %.4f ms/step, %.3f Matom-steps/s, peak memory %.1f MB", ns_per_day(s, seconds),
-                 1000 * per_step, per_step > 0 ? 1e-6 * s->system.n_atoms / per_step : 0, 1e-6 * (double)mds_memory_peak());
-    if (s->drift.n > 2)
-        mds_log_file("energy drift: %.3g kJ/mol/ns/atom (least squares over %lld values of conserved)",
-                     1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms, (long long)s->drift.n);
-    mds_print("%lld steps (%.3f ps) of %d atoms: %.2f ns/day, %.3f ms/step, %.2f Matom-steps/s\n", (long long)steps,
-              (double)steps * s->params.dt, s->system.n_atoms, ns_per_day(s, seconds), 1000 * per_step,
-              per_step > 0 ? 1e-6 * s->system.n_atoms / per_step : 0);
-    if (s->frame.has_energy && s->series) {
-        mds_print("step %lld: potential %.2f kJ/mol, temperature %.2f K, pressure %.1f bar\n", (long long)s->frame.step,
-                  mds_frame_potential(&s->frame), mds_frame_temperature(&s->frame, s->n_degrees), mds_frame_pressure(&s->frame));
-    }
-    if (s->drift.n > 2)
-        mds_print("conserved energy drifts by %.3g kJ/mol/ns/atom\n", 1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms);
+    report_speed(s, seconds, steps);
     mds_print("wrote %s, %s, %s, %s\n", s->trajectory ? s->path_h5md : "(no trajectory)", s->path_csv, s->path_log, s->path_gro);
 }
 

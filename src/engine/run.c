@@ -12,15 +12,25 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t stop_asked, checkpoint_asked;
+static volatile sig_atomic_t stop_asked, checkpoint_asked, outputs_open;
 
+/// Before the outputs are open there is nothing to save, and reading a large system may take minutes: end at once.
 static void on_signal(int number)
 {
-    if (number == SIGUSR2)
+    static const char message[] = "mdsim: stopped by a signal during set-up; nothing was written\n";
+
+    if (number == SIGUSR2) {
         checkpoint_asked = 1;
-    else
+    } else if (outputs_open) {
         stop_asked = 1;
+    } else {
+        const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+
+        (void)written; // nobody is left to tell
+        _exit(mds_status_exit_code(MDS_E_STOPPED));
+    }
 }
 
 void mds_signals_install(void)
@@ -155,6 +165,14 @@ static mds_status start_fresh(mds_sim *s)
     return MDS_OK;
 }
 
+/// What was due at the step of a checkpoint, with the work that its step did then.
+static mds_work work_resumed(const mds_sim *s)
+{
+    const mds_work work = mds_due(s->config, &s->params, s->step);
+
+    return s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE ? work | MDS_OBSERVE | MDS_ENERGY : work;
+}
+
 static mds_status start_resumed(mds_sim *s, const mds_checkpoint *chk)
 {
     MDS_TRY(mds_state_copy(&s->start, &chk->state));
@@ -163,7 +181,7 @@ static mds_status start_resumed(mds_sim *s, const mds_checkpoint *chk)
     s->resumed = true;
     MDS_TRY(mds_sim_open(s));
     MDS_TRY(mds_redistribute(s));
-    return mds_forces(s, mds_due(s->config, &s->params, s->step));
+    return mds_forces(s, work_resumed(s));
 }
 
 /// Read the checkpoint that `restart` names and make its choices ours. *found false: there is none.
@@ -207,8 +225,7 @@ static void adopt_choices(mds_sim *s, const mds_checkpoint *chk)
 
 // ------------------------------------------------------------------------------------------------- steps
 
-/// Guards of cost, time and speed. The name of the one that stops the run, or NULL.
-static const char *guard_tripped(const mds_sim *s)
+const char *mds_guard_tripped(const mds_sim *s)
 {
     const mds_config *c = s->config;
     const double      now = mds_clock() - s->began, hours = (now + s->elapsed_before) / 3600;
@@ -216,17 +233,26 @@ static const char *guard_tripped(const mds_sim *s)
 
     if (c->run.max_wall > 0 && now / 3600 >= c->run.max_wall) return "run.max_wall";
     if (c->cost.max_cost > 0 && c->cost.price_per_hour * hours >= c->cost.max_cost) return "cost.max_cost";
+    if (c->run.integrator == MDS_INTEGRATOR_MINIMIZE) return NULL; // has no speed
     if (c->cost.stop_if_below > 0 && now > 30 && speed < c->cost.stop_if_below * c->cost.predicted_ns_per_day)
         return "cost.stop_if_below";
     return NULL;
 }
 
+mds_status mds_checkpoint_if_due(mds_sim *s)
+{
+    const mds_config *c = s->config;
+
+    if (mds_signal_checkpoint() || (c->output.checkpoint_every > 0 && s->step % c->output.checkpoint_every == 0) ||
+        (c->output.checkpoint_minutes > 0 && mds_clock() - s->last_checkpoint >= 60 * c->output.checkpoint_minutes))
+        return mds_checkpoint_now(s, false);
+    return MDS_OK;
+}
+
 /// After a step with events: faults, files, checkpoint.
 static mds_status drain(mds_sim *s, mds_work work)
 {
-    const mds_config *c = s->config;
-    mds_poll          now;
-    double            began;
+    mds_poll now;
 
     MDS_TRY(s->be->poll(s->dev, &now));
     if (now.fault) return mds_diagnose(s, now.fault);
@@ -236,18 +262,14 @@ static mds_status drain(mds_sim *s, mds_work work)
         MDS_TRY(mds_output_frame(s));
     }
     if (work & MDS_SEARCH) MDS_TRY(mds_keep(s));
-    began = mds_clock();
-    if (mds_signal_checkpoint() || (c->output.checkpoint_every > 0 && s->step % c->output.checkpoint_every == 0) ||
-        (c->output.checkpoint_minutes > 0 && began - s->last_checkpoint >= 60 * c->output.checkpoint_minutes))
-        MDS_TRY(mds_checkpoint_now(s, false));
-    return MDS_OK;
+    return mds_checkpoint_if_due(s);
 }
 
 mds_status mds_run(mds_sim *s)
 {
     mds_poll now;
 
-    while (s->step < s->last_step && !mds_signal_stop() && !(s->guard = guard_tripped(s))) {
+    while (s->step < s->last_step && !mds_signal_stop() && !(s->guard = mds_guard_tripped(s))) {
         const mds_work work = mds_due(s->config, &s->params, s->step + 1);
 
         if (work) {
@@ -326,14 +348,13 @@ static mds_status run_and_close(mds_sim *s)
     mds_report_progress(s, true);
     const bool done = s->step >= s->last_step;
 
-    if (!minimize) MDS_TRY(mds_checkpoint_now(s, done));
+    MDS_TRY(mds_checkpoint_now(s, done));
     MDS_TRY(write_final(s));
     mds_report_performance(s);
     MDS_TRY(mds_output_close(s));
     if (done) return MDS_OK;
     if (s->guard) {
         MDS_TRY(write_stop(s));
-        mds_log_file("stopped by guard %s", s->guard);
         MDS_FAIL(MDS_E_GUARD, "stopped by %s at step %lld of %lld; checkpoint of step %lld written", s->guard,
                  (long long)s->step, (long long)s->last_step, (long long)s->kept.step);
     }
@@ -341,14 +362,24 @@ static mds_status run_and_close(mds_sim *s)
              (long long)s->step, (long long)s->last_step, (long long)s->kept.step);
 }
 
+/// From here on time is that of the run. What set-up took is kept apart.
+static void start_clock(mds_sim *s)
+{
+    const double setup = mds_timer_seconds(MDS_T_SETUP);
+
+    mds_timer_reset();
+    mds_timer_add(MDS_T_SETUP, setup);
+    s->began = s->last_checkpoint = s->last_progress = mds_clock();
+}
+
 static mds_status run_fresh(mds_sim *s)
 {
     MDS_TRY(start_fresh(s));
-    MDS_CHECK(!mds_signal_stop(), MDS_E_STOPPED, "stopped by a signal during set-up; nothing was written");
+    outputs_open = 1;
     MDS_TRY(mds_output_move_aside(s));
     MDS_TRY(mds_output_open(s, NULL));
     mds_report_settings(s);
-    s->began = s->last_checkpoint = mds_clock();
+    start_clock(s);
     MDS_TRY(look(s, mds_due_fields(s, 0), &s->frame));
     if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
     MDS_TRY(mds_output_frame(s));
@@ -362,11 +393,13 @@ static mds_status run_resumed(mds_sim *s, const mds_checkpoint *chk, bool same_o
 {
     adopt_choices(s, chk);
     MDS_TRY(start_resumed(s, chk));
+    outputs_open = 1;
     if (!same_outputs) MDS_TRY(mds_output_move_aside(s));
     MDS_TRY(mds_output_open(s, same_outputs ? chk : NULL));
+    (void)remove(s->path_stop); // it told why the piece before ended
     mds_report_settings(s);
     mds_note("resuming at step %lld (%.3f ps) of %lld", (long long)s->step, chk->state.time, (long long)s->last_step);
-    s->began = s->last_checkpoint = mds_clock();
+    start_clock(s);
     MDS_TRY(mds_keep(s));
     return run_and_close(s);
 }
@@ -379,7 +412,6 @@ mds_status mds_sim_run(mds_sim *s, const char *restart)
 
     s->last_step = s->config->run.steps;
     MDS_TRY(mds_output_name(s));
-    if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) return run_fresh(s);
     MDS_TRY(find_checkpoint(s, restart, &chk, &found));
     same = !strcmp(restart, "auto") || !strcmp(restart, s->path_chk);
     if (!found) {

@@ -318,6 +318,7 @@ mds_status mds_config_read(const char *path, const char *const *set, int n_set, 
     const mds_reader r = {.config = out, .problems = &problems, .source = &source};
     mds_status       status = MDS_OK;
     bool             whole;
+    size_t           i;
     int              k;
 
     MDS_TRY(mds_config_defaults(out));
@@ -327,6 +328,7 @@ mds_status mds_config_read(const char *path, const char *const *set, int n_set, 
     problems.n_scanned = problems.n;
     whole = read_source(&r, NULL);
     for (k = 0; k < n_set; k++) apply_set(out, set[k], &problems);
+    for (i = 0; i < problems.n; i++) whole &= problems.item[i].status != MDS_E_MISSING;
     if (whole) mds_config_check(out, &problems); // of half a file it would say what is not true
     MDS_TRY_GOTO(mds_problems_report(&problems));
     out->text = source.text.s;

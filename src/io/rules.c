@@ -112,11 +112,10 @@ static void check_motion(const checker *ch)
         c->thermostat.kind = MDS_THERMOSTAT_NONE;
         c->barostat.kind = MDS_BAROSTAT_NONE;
     }
-    if (c->thermostat.kind != MDS_THERMOSTAT_NONE && mds_config_given(c, "run.temperature") &&
-        !mds_config_given(c, "thermostat.temperature") && c->run.temperature != c->thermostat.temperature)
-        mds_warn("%s: run.temperature = %g K is where the run starts, but thermostat.temperature is left at "
-                 "its default of %g K",
-                 mds_config_origin(c, "run.temperature"), c->run.temperature, c->thermostat.temperature);
+    if (mds_config_given(c, "run.temperature") && !mds_config_given(c, "thermostat.temperature")) {
+        c->thermostat.temperature = c->run.temperature;
+        imply(ch, "thermostat.temperature", "run.temperature");
+    }
 }
 
 static void check_available(const checker *ch)
@@ -168,6 +167,10 @@ static void check_nonbonded(const checker *ch)
     if (!sound(ch, "nonbonded.cutoff") || !sound(ch, "nonbonded.lj_cutoff") ||
         !sound(ch, "nonbonded.lj_switch") || !sound(ch, "nonbonded.lj_modifier"))
         return;
+    if (mds_config_given(c, "nonbonded.cutoff")) {
+        imply(ch, "nonbonded.lj_cutoff", "nonbonded.cutoff");
+        imply(ch, "nonbonded.coulomb_cutoff", "nonbonded.cutoff");
+    }
     if (switched && cut > 0 && c->nonbonded.lj_switch >= cut)
         broken(ch, MDS_E_INPUT, "nonbonded.lj_switch",
                "nonbonded.lj_switch = %g nm must lie below the Lennard-Jones cut-off of %g nm",

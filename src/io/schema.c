@@ -167,7 +167,7 @@ const mds_key mds_keys[] = {
      .help = "Stochastic velocity rescaling, or Langevin dynamics (the same as `run.integrator = \"langevin\"`). This version "
              "refuses the others."},
     {.name = "thermostat.temperature", NUMBER(thermostat.temperature), .unit = "K", .value = "300.0", .high = 1e5,
-     .help = "Target temperature, also of the barostat's noise."},
+     .help = "Target temperature, also of the barostat's noise. Where it is not given it follows `run.temperature`."},
     {.name = "thermostat.tau", NUMBER(thermostat.tau), .unit = "ps", .value = "0.5", .low = 1e-4, .high = 1e5,
      .help = "Coupling time; Langevin friction is 1/tau."},
     // barostat

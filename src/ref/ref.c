@@ -55,6 +55,11 @@ static mds_status ref_open(const mds_system *system, const mds_params *params, i
     return MDS_OK;
 }
 
+static const char *ref_flavours(void)
+{
+    return "double";
+}
+
 static const char *ref_describe(const mds_device *d)
 {
     (void)d;
@@ -211,6 +216,7 @@ const mds_backend mds_backend_ref = {
     .open = ref_open,
     .close = ref_close,
     .describe = ref_describe,
+    .flavours = ref_flavours,
     .upload = ref_upload,
     .set = ref_set,
     .observe = ref_observe,
