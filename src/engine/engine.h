@@ -129,6 +129,12 @@ void   mds_report_performance(mds_sim *sim);
 void   mds_report_progress(mds_sim *sim, bool last);
 void   mds_line_fit_add(mds_line_fit *fit, double t, double c);
 double mds_line_fit_slope(const mds_line_fit *fit); // per ps
+/// Potential energies above this, kJ/mol an atom, mean that atoms lie on top of each other. A bond of 800 kJ/mol is strong.
+#define MDS_ABSURD_ENERGY 1e6
+/// MDS_E_UNSTABLE if the start has an absurd energy, naming two atoms at one point where that is the reason.
+mds_status mds_check_start(mds_sim *sim);
+/// MDS_E_UNSTABLE if an atom of the kept state moves impossibly far in a step: a run may blow up without ever being infinite.
+mds_status mds_check_speed(mds_sim *sim);
 /// Name the atom, residue, step, largest force and likely cause of a fault; always returns MDS_E_UNSTABLE (or what fits).
 mds_status mds_diagnose(mds_sim *sim, uint32_t fault);
 

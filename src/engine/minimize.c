@@ -8,6 +8,8 @@
 // This is one of the two places that wait for the device in every step: the steering needs three sums.
 #include "engine/engine.h"
 
+#include "base/rng.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -116,6 +118,29 @@ static mds_status keep(mds_sim *s, int downhill)
     return MDS_OK;
 }
 
+/// Atoms at one point push each other nowhere: move every atom by about 0.1 pm, so that they have a direction to part in.
+static mds_status nudge(mds_sim *s)
+{
+    static const mds_op fix_x[] = {{MDS_FIX_X, 1}, {MDS_STOP, 0}};
+    const double        way = 1e-4; // nm
+    int32_t             i;
+    int                 k;
+
+    for (i = 0; i < s->system.n_atoms; i++) {
+        double gauss[4];
+
+        mds_gauss4((uint64_t)s->config->run.seed, MDS_RNG_MINIMIZE, 0, (uint32_t)i, gauss);
+        for (k = 0; k < 3; k++) s->start.x[i][k] += way * gauss[k];
+    }
+    MDS_TRY(s->be->upload(s->dev, &s->domain, &s->start));
+    MDS_TRY(mds_redistribute(s));
+    if (s->system.constraint.n) MDS_TRY(s->be->move(s->dev, fix_x, 0));
+    MDS_TRY(mds_redistribute(s));
+    MDS_TRY(mds_forces(s, MDS_ENERGY | MDS_VIRIAL));
+    mds_note("atoms lie on top of each other: every atom was moved by about 0.1 pm, so that they can part");
+    return MDS_OK;
+}
+
 /// The first look: FIRE's first step, or where the checkpoint left it.
 static mds_status begin(mds_sim *s, int *downhill, stop *here, stop *best)
 {
@@ -131,6 +156,12 @@ static mds_status begin(mds_sim *s, int *downhill, stop *here, stop *best)
     s->params.dt = 0.1 * s->config->run.dt;
     s->params.mix = mix_start;
     MDS_TRY(s->be->set(s->dev, &s->params));
+    if (!(mds_frame_potential(&s->frame) <= MDS_ABSURD_ENERGY * s->system.n_atoms)) {
+        MDS_TRY(nudge(s));
+        MDS_TRY(s->be->observe(s->dev, 0, 0));
+        MDS_TRY(s->be->collect(s->dev, 0, &s->frame));
+        if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+    }
     MDS_TRY(compare(s, here, best));
     return keep(s, *downhill);
 }

@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void mds_line_fit_add(mds_line_fit *fit, double t, double c)
@@ -137,9 +138,10 @@ static const char *likely_cause(const mds_sim *s, uint32_t fault)
            "\"h-bonds\", or a stronger thermostat while equilibrating";
 }
 
-mds_status mds_diagnose(mds_sim *s, uint32_t fault)
+/// What is wrong at `atom` (-1: where the device saw it, or where the force is largest).
+static mds_status diagnose_at(mds_sim *s, uint32_t fault, int32_t atom)
 {
-    char       where[64], hottest[64];
+    char        where[64], hottest[64];
     const char *what = fault & MDS_FAULT_NOT_FINITE ? "a position, velocity or force is not a number"
                        : fault & MDS_FAULT_CUTOFF   ? "the cut-off no longer fits the box"
                        : fault & MDS_FAULT_CONSTRAINT ? "constraints could not be satisfied"
@@ -147,8 +149,10 @@ mds_status mds_diagnose(mds_sim *s, uint32_t fault)
                        : fault & MDS_FAULT_RANGE      ? "a number left the range of the fixed-point sums"
                                                       : "an atom was lost";
 
-    if (s->be->observe(s->dev, 0, 1) != MDS_OK || s->be->collect(s->dev, 1, &s->frame) != MDS_OK) return MDS_E_INTERNAL;
-    mds_system_atom_label(&s->system, s->frame.fault_atom >= 0 ? s->frame.fault_atom : s->frame.f_max_atom, where, sizeof where);
+    MDS_TRY(s->be->observe(s->dev, 0, 1));
+    MDS_TRY(s->be->collect(s->dev, 1, &s->frame));
+    if (atom < 0) atom = s->frame.fault_atom >= 0 ? s->frame.fault_atom : s->frame.f_max_atom;
+    mds_system_atom_label(&s->system, atom, where, sizeof where);
     mds_system_atom_label(&s->system, s->frame.f_max_atom, hottest, sizeof hottest);
     if (fault & MDS_FAULT_CUTOFF)
         MDS_FAIL(MDS_E_UNSTABLE, "step %lld: periodic images are %.4f nm apart, less than twice the cut-off of %.3f nm; %s; the last good "
@@ -157,4 +161,95 @@ mds_status mds_diagnose(mds_sim *s, uint32_t fault)
                  likely_cause(s, fault));
     MDS_FAIL(MDS_E_UNSTABLE, "step %lld: %s at %s; largest force %.3g kJ/mol/nm on %s; likely cause: %s; the last good checkpoint is kept",
              (long long)s->frame.step, what, where, s->frame.f_max, hottest, likely_cause(s, fault));
+}
+
+mds_status mds_diagnose(mds_sim *s, uint32_t fault)
+{
+    return diagnose_at(s, fault, -1);
+}
+
+mds_status mds_check_speed(mds_sim *s)
+{
+    const double     farthest = 0.1; // nm a step: 25 times what hydrogen does at 300 K in 2 fs
+    const mds_frame *f = &s->kept;
+    double           most = 0;
+    int32_t          k, atom = -1;
+
+    for (k = 0; k < f->n; k++) {
+        const double speed2 = mds_dot(f->v[k], f->v[k]);
+
+        if (!(speed2 <= most)) {
+            most = speed2;
+            atom = f->id[k];
+        }
+    }
+    return sqrt(most) * s->params.dt <= farthest ? MDS_OK : diagnose_at(s, MDS_FAULT_FAR, atom);
+}
+
+/// Start positions of two atoms that interact, closer than 1 pm; sorted by their first coordinate, so that few are compared.
+typedef struct {
+    double  x;
+    int32_t atom;
+} place;
+
+static int by_x(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+
+    return p->x < q->x ? -1 : p->x > q->x ? 1 : (p->atom > q->atom) - (p->atom < q->atom);
+}
+
+static bool is_excluded(const mds_system *m, int32_t i, int32_t j)
+{
+    int64_t k;
+
+    for (k = m->excl_start[i]; k < m->excl_start[i + 1]; k++)
+        if (m->excl[k] == j) return true;
+    return false;
+}
+
+static mds_status find_coincident(const mds_sim *s, int32_t pair[2])
+{
+    const int32_t n = s->system.n_atoms;
+    const double  near = 1e-3; // nm
+    place        *list = NULL;
+    int32_t       i, j;
+
+    pair[0] = pair[1] = -1;
+    MDS_TRY(mds_alloc(&list, (size_t)n, sizeof *list));
+    for (i = 0; i < n; i++) list[i] = (place){s->start.x[i][0], i};
+    qsort(list, (size_t)n, sizeof *list, by_x);
+    for (i = 0; i < n && pair[0] < 0; i++)
+        for (j = i + 1; j < n && list[j].x - list[i].x < near; j++) {
+            const int32_t a = list[i].atom, b = list[j].atom;
+            double        d[3];
+            int           k;
+
+            for (k = 0; k < 3; k++) d[k] = s->start.x[a][k] - s->start.x[b][k];
+            if (mds_norm(d) >= near || is_excluded(&s->system, a, b)) continue;
+            pair[0] = a < b ? a : b;
+            pair[1] = a < b ? b : a;
+            break;
+        }
+    mds_free(list);
+    return MDS_OK;
+}
+
+mds_status mds_check_start(mds_sim *s)
+{
+    const double energy = mds_frame_potential(&s->frame);
+    char         first[64], second[64];
+    int32_t      pair[2];
+
+    if (energy <= MDS_ABSURD_ENERGY * s->system.n_atoms) return MDS_OK;
+    MDS_TRY(find_coincident(s, pair));
+    if (pair[0] < 0) {
+        mds_system_atom_label(&s->system, s->frame.f_max_atom, first, sizeof first);
+        MDS_FAIL(MDS_E_UNSTABLE, "step %lld: the potential energy is %.3g kJ/mol; largest force %.3g kJ/mol/nm on %s; likely cause: %s",
+                 (long long)s->frame.step, energy, s->frame.f_max, first, likely_cause(s, 0));
+    }
+    mds_system_atom_label(&s->system, pair[0], first, sizeof first);
+    mds_system_atom_label(&s->system, pair[1], second, sizeof second);
+    MDS_FAIL(MDS_E_UNSTABLE, "step %lld: %s and %s are at the same place; largest force %.3g kJ/mol/nm; likely cause: %s",
+             (long long)s->frame.step, first, second, s->frame.f_max, likely_cause(s, 0));
 }

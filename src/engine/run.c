@@ -19,7 +19,7 @@ static volatile sig_atomic_t stop_asked, checkpoint_asked, outputs_open;
 /// Before the outputs are open there is nothing to save, and reading a large system may take minutes: end at once.
 static void on_signal(int number)
 {
-    static const char message[] = "mdsim: stopped by a signal during set-up; nothing was written\n";
+    static const char message[] = "mdsim: stopped by a signal during set-up; nothing was written: run the same command again\n";
 
     if (number == SIGUSR2) {
         checkpoint_asked = 1;
@@ -261,7 +261,10 @@ static mds_status drain(mds_sim *s, mds_work work)
         if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
         MDS_TRY(mds_output_frame(s));
     }
-    if (work & MDS_SEARCH) MDS_TRY(mds_keep(s));
+    if (work & MDS_SEARCH) {
+        MDS_TRY(mds_keep(s));
+        MDS_TRY(mds_check_speed(s));
+    }
     return mds_checkpoint_if_due(s);
 }
 
@@ -382,6 +385,7 @@ static mds_status run_fresh(mds_sim *s)
     start_clock(s);
     MDS_TRY(look(s, mds_due_fields(s, 0), &s->frame));
     if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+    if (s->config->run.integrator != MDS_INTEGRATOR_MINIMIZE) MDS_TRY(mds_check_start(s));
     MDS_TRY(mds_output_frame(s));
     MDS_TRY(half_kick(s));
     MDS_TRY(mds_keep(s));

@@ -94,7 +94,7 @@ pmee = { order = 4; };
     argon()
     expect(65, ["--set run.stepz=4", "run.steps"], "a.conf", "--set", "run.stepz=4")
     expect(65, ["run.steps", "integer"], "a.conf", "--set", "run.steps=1.5")
-    expect(65, ["a.conf", "cut-off", "2.6829"], "a.conf", "--set", "nonbonded.cutoff=1.4")
+    expect(65, ["--set: nonbonded.cutoff", "half the shortest distance", "2.6829"], "a.conf", "--set", "nonbonded.cutoff=1.4")
     expect(0, "a run would start", "check", "a.conf")
     expect(0, "", "energy", "a.conf", "--set", "nonbonded.cutoff=0.7")
     text = expect(0, ["a.conf:2", "--set", "follows from run.temperature", "list: outer radius"], "explain", "a.conf", "--set", "run.seed=5").stdout
@@ -130,12 +130,13 @@ def files():
     os.mkdir("folder")
     up = "../"
     expect(65, ["ar gon.gro", "topology"], "check", path, "--set", "system.topology=ar gon.gro")
-    expect(65, ["ar gon.top", "coordinates"], "check", path, "--set", "system.coordinates=ar gon.top")
+    expect(65, ["ar gon.top:2", ".gro"], "check", path, "--set", "system.coordinates=ar gon.top")
     for name in ("empty", "binary", "folder"):
         expect(65, name, "check", path, "--set", "system.topology=" + up + name)
         expect(65, name, "check", path, "--set", "system.coordinates=" + up + name)
     for key in ("topology", "coordinates"):
         expect(66, "none.such", "check", path, "--set", "system.%s=none.such" % key)
+    there = sorted(os.listdir(place) + ["inc.top", "less.top", "bad.gro", "bad.inpcrd"])
     argon_top(place + "/inc.top", len(x), '#include "gone.itp"')
     expect(66, ["inc.top:", "gone.itp"], "check", path, "--set", "system.topology=inc.top")
     argon_top(place + "/less.top", len(x) - 1)
@@ -145,19 +146,15 @@ def files():
         x2 = [list(p) for p in x]
         x2[99][1] = bad
         gro(place + "/bad.gro", x2, [2.4] * 3)
-        expect(65, ["bad.gro:102", "AR", "ARG"], "check", path, "--set", "system.coordinates=bad.gro")
-    # a huge number that has the form of one; the same for an inpcrd
-    x2 = [list(p) for p in x]
-    x2[99][1] = 1e8
-    gro(place + "/huge.gro", x2, [2.4] * 3, digits=9)
-    expect(65, ["huge.gro", "AR", "ARG", "100"], "check", path, "--set", "system.coordinates=huge.gro")
+        expect(65, ["bad.gro:102"] + ([] if bad == "***" else ["AR", "ARG"]), "check", path, "--set", "system.coordinates=bad.gro")
+    # the same for an inpcrd
     flat = [10 * c for p in x for c in p]
     for bad in ("         nan", " 100000000.0"):
         numbers = ["%12.7f" % c for c in flat]
         numbers[3 * 99 + 1] = bad
         write(place + "/bad.inpcrd", "made\n%5d\n" % len(x) + "".join("".join(numbers[k:k + 6]) + "\n" for k in range(0, len(numbers), 6)) + "  24.0000000  24.0000000  24.0000000  90.0000000  90.0000000  90.0000000\n")
         expect(65, ["bad.inpcrd", "AR", "ARG"] + (["bad.inpcrd:52"] if "nan" in bad else []), "check", path, "--set", "system.coordinates=bad.inpcrd")
-    check(len(os.listdir(place)) == 13, "refused inputs wrote nothing", os.listdir(place))
+    check(sorted(os.listdir(place)) == there, "refused inputs wrote nothing", os.listdir(place))
 
 
 def energies():
@@ -285,6 +282,19 @@ def wait_for(path, process, seconds=120):
         raise RuntimeError("%s never came: %s" % (path, process.communicate()))
 
 
+def count_rows(path):
+    return open(path).read().count("\n") if os.path.exists(path) else 0
+
+
+def wait_for_rows(path, rows, process, seconds=120):
+    """Until the run is at work: a resume first cuts run.csv back by at most an interval of lists, two rows here."""
+    end = time.time() + seconds
+    while count_rows(path) < rows and process.poll() is None and time.time() < end:
+        time.sleep(0.02)
+    if count_rows(path) < rows:
+        raise RuntimeError("%s did not grow: %s" % (path, process.communicate()))
+
+
 def terminal():
     argon(steps=3000)
     master, slave = pty.openpty()
@@ -314,9 +324,9 @@ def terminal():
 def signals():
     argon(steps=100000000)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        rows = count_rows("run.csv")
         p = subprocess.Popen([mdsim, "a.conf"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wait_for("run.chk", p)
-        time.sleep(0.3)
+        wait_for_rows("run.csv", rows + 2, p)
         began = time.time()
         p.send_signal(number)
         p.send_signal(number)  # an impatient user
@@ -326,7 +336,7 @@ def signals():
         check("checkpoint of step" in said and "same command again" in said, "says what to do", said)
         check("stopped by a signal" in open("run.log").read().strip().split("\n")[-1], "and the log too", open("run.log").read()[-300:])
     p = subprocess.Popen([mdsim, "a.conf", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    wait_for_rows("run.csv", count_rows("run.csv") + 2, p)
     old = os.stat("run.chk").st_mtime_ns
     p.send_signal(signal.SIGUSR2)
     end = time.time() + 30
