@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MESSAGE_SIZE = 16384 };
 
@@ -81,4 +82,12 @@ void mds_assert_failed(const char *file, int line, const char *what)
     mds_log(MDS_LOG_ERROR, "internal error at %s:%d: %s does not hold; please report this", file, line, what);
     mds_log_close();
     _Exit(mds_status_exit_code(MDS_E_INTERNAL));
+}
+
+void mds_end_at_once(mds_status status, const char *message)
+{
+    const ssize_t written = write(STDERR_FILENO, message, strlen(message));
+
+    (void)written; // nobody is left to tell
+    _exit(mds_status_exit_code(status));
 }

@@ -148,6 +148,11 @@ static mds_status write_row(mds_sim *s)
                             .density = volume > 0 ? total_mass(&s->system) / volume * MDS_DENSITY : 0};
 
     memcpy(row.energy, f->energy, sizeof row.energy);
+    if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) { // FIRE's motion is no motion of the system
+        row.kinetic = row.temperature = 0;
+        row.conserved = row.potential;
+        row.pressure = volume > 0 ? -2 * (f->virial[0][0] + f->virial[1][1] + f->virial[2][2]) / (3 * volume) * MDS_BAR : 0;
+    }
     mds_line_fit_add(&s->drift, row.time, row.conserved);
     return mds_series_append(s->series, &row);
 }

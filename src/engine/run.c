@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t stop_asked, checkpoint_asked, outputs_open;
 
@@ -26,10 +25,7 @@ static void on_signal(int number)
     } else if (outputs_open) {
         stop_asked = 1;
     } else {
-        const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
-
-        (void)written; // nobody is left to tell
-        _exit(mds_status_exit_code(MDS_E_STOPPED));
+        mds_end_at_once(MDS_E_STOPPED, message);
     }
 }
 

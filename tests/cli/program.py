@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Shared by the tests of this directory: running mdsim in a directory of its own, and small systems as text.
 import json, os, shutil, struct, subprocess, sys, tempfile
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The program as its users meet it: words in, exit codes and messages out, files beside the conf.
 
 usage: test_cli.py CASE, one of
