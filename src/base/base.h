@@ -70,8 +70,8 @@ const char *mds_error_where(void);
 
 void mds_error_clear(void);
 
-/// Write `message` and end the process with the exit code of `status`; no cleanup. Safe in a signal handler.
-void mds_end_at_once(mds_status status, const char *message);
+/// Write `text` and end the process with the exit code of `status`; no cleanup. Safe in a signal handler.
+void mds_end_at_once(mds_status status, const char *text);
 
 /// Report a broken assumption of our own and end the process with exit code 70.
 void mds_assert_failed(const char *file, int line, const char *what);

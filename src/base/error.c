@@ -84,9 +84,9 @@ void mds_assert_failed(const char *file, int line, const char *what)
     _Exit(mds_status_exit_code(MDS_E_INTERNAL));
 }
 
-void mds_end_at_once(mds_status status, const char *message)
+void mds_end_at_once(mds_status status, const char *text)
 {
-    const ssize_t written = write(STDERR_FILENO, message, strlen(message));
+    const ssize_t written = write(STDERR_FILENO, text, strlen(text));
 
     (void)written; // nobody is left to tell
     _exit(mds_status_exit_code(status));
