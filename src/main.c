@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /// Start over with short spinning at barriers, unless the user has said how to wait. libgomp reads this before main; its
-/// default of some milliseconds stops all threads whenever one has lost its core (docs/decisions/003-waiting.md).
+/// default of some milliseconds stops all threads whenever one has lost its core (docs/decisions/004-waiting.md).
 static void wait_politely(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;

@@ -51,48 +51,73 @@ mds_status mds_output_name(mds_sim *s)
     return check_place(s);
 }
 
+static const char *const endings[] = {".log", ".csv", ".h5md", ".chk", ".chk.prev", ".gro", ".stop.json", ".html"};
+enum { N_ENDINGS = sizeof endings / sizeof endings[0] };
+
+/// Ending number k of the outputs under `prefix` ("" or ".2"): the fixed ones, then the parts of the trajectory.
+static mds_status name_output(mds_sim *s, const char *prefix, int k, char **out)
+{
+    mds_text   ending = {0};
+    mds_status status;
+
+    if (k < N_ENDINGS)
+        mds_text_add(&ending, "%s%s", prefix, endings[k]);
+    else
+        mds_text_add(&ending, "%s.part%04d.h5md", prefix, k - N_ENDINGS + 1);
+    status = ending.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory") : name_file(s, ending.s, out);
+    mds_text_free(&ending);
+    return status;
+}
+
+static mds_status output_exists(mds_sim *s, const char *prefix, int k, bool *there)
+{
+    char *path;
+
+    MDS_TRY(name_output(s, prefix, k, &path));
+    *there = mds_file_exists(path);
+    mds_free(path);
+    return MDS_OK;
+}
+
+static mds_status move_output(mds_sim *s, const char *prefix, int k)
+{
+    char      *from = NULL, *to = NULL;
+    mds_status status = name_output(s, "", k, &from);
+
+    if (status == MDS_OK) status = name_output(s, prefix, k, &to);
+    if (status == MDS_OK && mds_file_exists(from) && rename(from, to))
+        status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
+    mds_free(from);
+    mds_free(to);
+    return status;
+}
+
 /// NAME.ext to NAME.N.ext with the first N that is free for all of them.
 mds_status mds_output_move_aside(mds_sim *s)
 {
-    static const char *const endings[] = {".log", ".csv", ".h5md", ".chk", ".chk.prev", ".gro", ".stop.json", ".html"};
-    enum { N_ENDINGS = sizeof endings / sizeof endings[0] };
-    char *from[N_ENDINGS] = {0}, *to[N_ENDINGS] = {0};
-    bool  any = false, is_free = false;
-    int   k, n;
-    mds_status status = mds_log_claim(s->path_log); // not from under another run
+    enum { NO_PART_FOR = 3 }; // a part number may be passed over when a damaged file is left behind
+    char prefix[16];
+    bool there, any = false, is_free = false;
+    int  k, n, last = N_ENDINGS - 1;
 
-    if (status != MDS_OK) return status;
-
-    for (k = 0; k < N_ENDINGS; k++) {
-        MDS_TRY_GOTO(name_file(s, endings[k], &from[k]));
-        any |= mds_file_exists(from[k]);
+    MDS_TRY(mds_log_claim(s->path_log)); // not from under another run
+    for (k = 0; k <= last || k < last + NO_PART_FOR; k++) {
+        MDS_TRY(output_exists(s, "", k, &there));
+        any |= there;
+        if (there && k > last) last = k;
     }
-    for (n = 1; any && !is_free; n++) {
+    if (!any) return MDS_OK;
+    for (n = 1; !is_free; n++) {
         is_free = true;
-        for (k = 0; k < N_ENDINGS; k++) {
-            mds_text ending = {0};
-
-            mds_free(to[k]);
-            to[k] = NULL;
-            mds_text_add(&ending, ".%d%s", n, endings[k]);
-            status = name_file(s, ending.s, &to[k]);
-            mds_text_free(&ending);
-            if (status != MDS_OK) goto fail;
-            is_free &= !mds_file_exists(to[k]);
+        snprintf(prefix, sizeof prefix, ".%d", n);
+        for (k = 0; k <= last && is_free; k++) {
+            MDS_TRY(output_exists(s, prefix, k, &there));
+            is_free = !there;
         }
     }
-    for (k = 0; any && k < N_ENDINGS; k++)
-        if (mds_file_exists(from[k]) && rename(from[k], to[k])) {
-            status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be moved to %s: %s", from[k], to[k], strerror(errno));
-            goto fail;
-        }
-    if (any) mds_note("older outputs moved to %s and its like", to[0]);
-fail:
-    for (k = 0; k < N_ENDINGS; k++) {
-        mds_free(from[k]);
-        mds_free(to[k]);
-    }
-    return status;
+    for (k = 0; k <= last; k++) MDS_TRY(move_output(s, prefix, k));
+    mds_note("older outputs moved to %s%s.*", s->config->output.name, prefix);
+    return MDS_OK;
 }
 
 mds_status mds_output_open(mds_sim *s, const mds_checkpoint *resume)

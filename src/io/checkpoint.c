@@ -23,7 +23,7 @@ typedef struct {
     int32_t    n_atoms, threads, part, has_velocities;
     int64_t    step, n_trajectory, last_trajectory_step, n_series_bytes, finished_steps;
     uint64_t   seed;
-    double     time, work_noise, work_scale, initial_conserved, elapsed_wall;
+    double     time, work_noise, work_scale, elapsed_wall;
     double     coupling[MDS_N_COUPLING];
     mds_box    box;
     uint8_t    input_hash[32];
@@ -47,7 +47,6 @@ static void pack(const mds_checkpoint *c, fixed_part *f)
     f->time = c->state.time;
     f->work_noise = c->state.work_noise;
     f->work_scale = c->state.work_scale;
-    f->initial_conserved = c->initial_conserved;
     f->elapsed_wall = c->elapsed_wall;
     memcpy(f->coupling, c->state.coupling, sizeof f->coupling);
     f->box = c->state.box;
@@ -71,7 +70,6 @@ static void unpack(const fixed_part *f, mds_checkpoint *c)
     c->state.time = f->time;
     c->state.work_noise = f->work_noise;
     c->state.work_scale = f->work_scale;
-    c->initial_conserved = f->initial_conserved;
     c->elapsed_wall = f->elapsed_wall;
     memcpy(c->state.coupling, f->coupling, sizeof f->coupling);
     c->state.box = f->box;
@@ -85,7 +83,7 @@ static void unpack(const fixed_part *f, mds_checkpoint *c)
 static mds_status refuse_nonsense(const mds_checkpoint *c)
 {
     const mds_state *s = &c->state;
-    double  sum = s->time + s->work_noise + s->work_scale + c->initial_conserved + c->elapsed_wall;
+    double  sum = s->time + s->work_noise + s->work_scale + c->elapsed_wall;
     int32_t i;
     int     k;
 

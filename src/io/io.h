@@ -153,8 +153,7 @@ typedef struct {
     int64_t    n_trajectory, last_trajectory_step; // frames written up to this state
     int64_t    n_series_bytes;  // length of run.csv up to this state
     int32_t    part;            // trajectory part
-    double     initial_conserved, // first value of this run, for the drift
-               elapsed_wall;      // s, over all pieces of the run
+    double     elapsed_wall;    // s, over all pieces of the run
     int64_t    finished_steps;  // run.steps when the run completed; 0: not complete
 } mds_checkpoint;
 

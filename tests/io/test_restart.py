@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A run that is stopped, killed or starved of disk goes on with the same command to the very same bits.
 
 usage: test_restart.py CASE
@@ -156,8 +157,10 @@ def case_torn():
                     steps = frame_steps(work + "/run.h5md")
                     if steps != list(range(len(steps))):
                         unreadable += 1
-                except OSError:
+                        print("notice: steps %s ..." % steps[:5])
+                except OSError as e:
                     unreadable += 1
+                    print("notice: %s" % e)
         # a kill between two writes of one flush can leave the newest metadata unreadable; the resume then starts a new part
         check(unreadable <= 1, "trajectory opened with regular steps after %d of 25 kills" % (25 - unreadable))
         p = subprocess.Popen([mdsim, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -212,6 +215,7 @@ def case_refused():
         check(r.returncode == 0 and "truncated" in r.stderr, "the previous one is used when the newest is damaged: %d %s" % (r.returncode, r.stderr[:300]))
         r = run(path, "--restart=never")
         check(r.returncode == 0 and os.path.exists(work + "/run.1.csv") and os.path.exists(work + "/run.1.h5md"), "--restart=never moves old outputs aside")
+    parts_aside()
 
 
 try:
@@ -219,5 +223,17 @@ try:
 except ImportError:
     if sys.argv[1] in ("torn", "full"):
         print("skipped: h5py is not installed"); sys.exit(77)
+def parts_aside():
+    """With part_gb the trajectory is several files; all of them go aside together."""
+    with tempfile.TemporaryDirectory() as work:
+        path = conf(work, 200, "output.part_gb = 0.001; output.trajectory_every = 1L; output.velocities = true; output.forces = true")
+        check(run(path).returncode == 0, "run in parts")
+        parts = sorted(f for f in os.listdir(work) if ".part" in f)
+        check(len(parts) > 1, "%d parts" % len(parts))
+        r = run(path, "--restart=never")
+        aside = sorted(f for f in os.listdir(work) if ".1.part" in f)
+        check(r.returncode == 0 and len(aside) == len(parts), "all %d moved aside, run again: %d %s" % (len(aside), r.returncode, r.stderr))
+
+
 globals()["case_" + sys.argv[1]]()
 sys.exit(1 if failures else 0)

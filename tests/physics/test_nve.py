@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Energy conservation of rigid water at the defaults: prolate split, 2 fs, about 3000 atoms.
 
 usage: test_nve.py [picoseconds] [limit]

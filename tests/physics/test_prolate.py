@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The prolate split against converged Ewald references.
 
 usage: test_prolate.py exact|default
