@@ -119,6 +119,11 @@ typedef struct {
 /// Backend k of those compiled in, NULL beyond the last.
 const mds_backend *mds_backend_at(int k);
 
+/// Message stages for backends that run on one rank: always MDS_E_UNSUPPORTED.
+mds_status mds_one_rank_mark(mds_device *device, const mds_domain *domain, mds_field field, int32_t *counts);
+mds_status mds_one_rank_leg(mds_device *device, mds_field field, int leg);
+mds_status mds_one_rank_parcel(mds_device *device, mds_field field, int leg, mds_parcel *out);
+
 /// The compiled-in backend of that name. Errors: MDS_E_UNSUPPORTED (known but not compiled in), MDS_E_INPUT (unknown).
 mds_status mds_backend_find(const char *name, const mds_backend **out);
 

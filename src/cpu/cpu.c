@@ -266,29 +266,6 @@ static mds_status cpu_poll(mds_device *d, mds_poll *out)
     return MDS_OK;
 }
 
-static mds_status one_rank_mark(mds_device *d, const mds_domain *domain, mds_field field, int32_t *counts)
-{
-    (void)d;
-    (void)domain;
-    (void)field;
-    (void)counts;
-    MDS_FAIL(MDS_E_UNSUPPORTED, "this build of cpu runs on one rank");
-}
-
-static mds_status one_rank_leg(mds_device *d, mds_field field, int leg)
-{
-    (void)d;
-    (void)field;
-    (void)leg;
-    MDS_FAIL(MDS_E_UNSUPPORTED, "this build of cpu runs on one rank");
-}
-
-static mds_status one_rank_parcel(mds_device *d, mds_field field, int leg, mds_parcel *out)
-{
-    (void)out;
-    return one_rank_leg(d, field, leg);
-}
-
 const mds_backend mds_backend_cpu = {
     .name = "cpu",
     .caps = 0,
@@ -309,8 +286,8 @@ const mds_backend mds_backend_cpu = {
     .finish = cpu_finish,
     .move = mds_cpu_move_stage,
     .couple = mds_cpu_couple,
-    .mark = one_rank_mark,
-    .pack = one_rank_leg,
-    .parcel = one_rank_parcel,
-    .unpack = one_rank_leg,
+    .mark = mds_one_rank_mark,
+    .pack = mds_one_rank_leg,
+    .parcel = mds_one_rank_parcel,
+    .unpack = mds_one_rank_leg,
 };
