@@ -130,13 +130,16 @@ static void settle_velocities(mds_sim *s)
         for (k = 0; k < 3; k++) s->start.v[i][k] *= scale;
 }
 
-/// Integrators whose velocities live half a step ahead get them there once.
-static mds_status half_kick(mds_sim *s)
+/// Kinetic energy of the start. Integrators whose velocities live half a step ahead get them there: half a step back, then
+/// the whole kick that ends every step, so that row 0 has the same kinetic energy as all others.
+static mds_status first_velocities(mds_sim *s)
 {
-    static const mds_op ops[] = {{MDS_KICK, 0.5}, {MDS_FIX_V, 1}, {MDS_STOP, 0}};
+    static const mds_op back[] = {{MDS_KICK, -0.5}, {MDS_FIX_V, 1}, {MDS_STOP, 0}}, none[] = {{MDS_STOP, 0}};
+    const mds_work      work = MDS_ENERGY | MDS_VIRIAL;
 
-    if (s->integrator->after[0].fraction < 1) return MDS_OK;
-    return s->be->move(s->dev, ops, 0);
+    if (s->integrator->after[0].fraction < 1) return s->be->move(s->dev, none, work);
+    MDS_TRY(s->be->move(s->dev, back, 0));
+    return s->be->move(s->dev, s->integrator->after, work);
 }
 
 static mds_status start_fresh(mds_sim *s)
@@ -157,8 +160,7 @@ static mds_status start_fresh(mds_sim *s)
     MDS_TRY(s->be->upload(s->dev, &s->domain, &s->start));
     MDS_TRY(mds_redistribute(s));
     MDS_TRY(mds_forces(s, MDS_ENERGY | MDS_VIRIAL));
-    MDS_TRY(s->be->move(s->dev, (const mds_op[]){{MDS_STOP, 0}}, MDS_ENERGY | MDS_VIRIAL)); // kinetic energy of the start
-    return MDS_OK;
+    return first_velocities(s);
 }
 
 /// What was due at the step of a checkpoint, with the work that its step did then.
@@ -383,7 +385,6 @@ static mds_status run_fresh(mds_sim *s)
     if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
     if (s->config->run.integrator != MDS_INTEGRATOR_MINIMIZE) MDS_TRY(mds_check_start(s));
     MDS_TRY(mds_output_frame(s));
-    MDS_TRY(half_kick(s));
     MDS_TRY(mds_keep(s));
     MDS_TRY(mds_checkpoint_now(s, false));
     return run_and_close(s);
