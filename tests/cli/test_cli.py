@@ -298,7 +298,11 @@ def wait_for_rows(path, rows, process, seconds=120):
 
 def terminal():
     argon(steps=3000)
-    master, slave = pty.openpty()
+    try:
+        master, slave = pty.openpty()
+    except OSError as e:  # a chroot or container without /dev/pts
+        print("skipped: no pseudo-terminal here: %s" % e)
+        sys.exit(77)
     p = subprocess.Popen([mdsim, "a.conf"], stdout=subprocess.DEVNULL, stderr=slave)
     os.close(slave)
     seen = b""
