@@ -302,7 +302,7 @@ def terminal():
         master, slave = pty.openpty()
     except OSError as e:  # a chroot or container without /dev/pts
         print("skipped: no pseudo-terminal here: %s" % e)
-        sys.exit(77)
+        raise SystemExit(77)
     p = subprocess.Popen([mdsim, "a.conf"], stdout=subprocess.DEVNULL, stderr=slave)
     os.close(slave)
     seen = b""
