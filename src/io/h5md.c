@@ -33,7 +33,7 @@ struct mds_h5md {
     float  *row;                                          // [n_atoms][3]
     mds_h5md_options  options;                            // strings borrowed
     const mds_system *system;                             // borrowed, for further parts
-    bool    periodic, broken;
+    bool    periodic, broken, resumed; // resumed: gone on with a file of an earlier process
 };
 
 static mds_status part_path(const char *base, int32_t part, char **out)
@@ -321,6 +321,22 @@ static bool put_vectors(mds_h5md *h, hid_t set, const double (*rows)[3], double 
     return put_rows(h, set, H5T_NATIVE_FLOAT, 3, (hsize_t)h->n_atoms, h->row);
 }
 
+/// All values of one frame, its step last: the frame counts from then on.
+static bool put_frame(mds_h5md *h, const mds_frame *f)
+{
+    bool good = put_vectors(h, h->position, (const double(*)[3])f->x, h->quantum);
+
+    if (h->velocity > 0) good = good && put_vectors(h, h->velocity, (const double(*)[3])f->v, 0);
+    if (h->force > 0) good = good && put_vectors(h, h->force, (const double(*)[3])f->f, 0);
+    good = good && put_rows(h, h->edges, H5T_NATIVE_DOUBLE, 3, 3, f->box.a);
+    good = good && put_rows(h, h->time, H5T_NATIVE_DOUBLE, 1, 0, &f->time);
+    good = good && H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0; // within one flush HDF5 may write the step before the values
+    good = good && put_rows(h, h->step, H5T_NATIVE_INT64, 1, 0, &f->step);
+    return good && H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
+}
+
+static mds_status start_next_part(mds_h5md *h);
+
 mds_status mds_h5md_append(mds_h5md *h, const mds_frame *f)
 {
     const double bytes = (1 + (h->velocity > 0) + (h->force > 0)) * 13.0 * h->n_atoms + (1 << 20); // values, filters' worst, metadata
@@ -331,13 +347,13 @@ mds_status mds_h5md_append(mds_h5md *h, const mds_frame *f)
     MDS_CHECK(f->step > h->last_step, MDS_E_INTERNAL, "frame of step %lld after step %lld", (long long)f->step, (long long)h->last_step);
     MDS_TRY(look_for_room(h, bytes));
     errno = 0;
-    good = put_vectors(h, h->position, (const double(*)[3])f->x, h->quantum);
-    if (h->velocity > 0) good = good && put_vectors(h, h->velocity, (const double(*)[3])f->v, 0);
-    if (h->force > 0) good = good && put_vectors(h, h->force, (const double(*)[3])f->f, 0);
-    good = good && put_rows(h, h->edges, H5T_NATIVE_DOUBLE, 3, 3, f->box.a);
-    good = good && put_rows(h, h->time, H5T_NATIVE_DOUBLE, 1, 0, &f->time);
-    good = good && put_rows(h, h->step, H5T_NATIVE_INT64, 1, 0, &f->step); // last: the frame counts from now on
-    good = good && H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
+    good = put_frame(h, f);
+    if (!good && h->resumed && errno != ENOSPC && errno != EFBIG && errno != EDQUOT) {
+        // a kill in the middle of a flush can leave an index that reads well and cannot be added to
+        h->resumed = false;
+        MDS_TRY(start_next_part(h));
+        good = put_frame(h, f);
+    }
     if (!good) {
         h->broken = true;
         MDS_FAIL(MDS_E_WRITE, "%s: cannot write frame %lld: %s", h->path, (long long)h->n_frames, strerror(errno ? errno : EIO));
@@ -502,7 +518,7 @@ static mds_status start_next_part(mds_h5md *h)
         MDS_TRY(part_path(h->base, h->part, &path));
     } while (mds_file_exists(path));
     mds_warn("%s %s; it is left as it is, and the trajectory goes on in %s", h->path,
-             there ? "does not hold the frames that the checkpoint names whole, or not the velocities and forces that are asked for" : "is gone", path);
+             there ? "cannot be gone on with (frames of the checkpoint are not whole, or other arrays are asked for)" : "is gone", path);
     mds_free(h->path);
     h->path = path;
     h->n_frames = 0;
@@ -523,6 +539,7 @@ mds_status mds_h5md_resume(const mds_h5md_options *options, const mds_system *sy
         status = create_file(h);
     } else if (open_and_verify(h, n_frames, last_step)) {
         h->n_frames = n_frames;
+        h->resumed = true;
         status = h->part ? remove_later_parts(h) : MDS_OK;
     } else {
         status = start_next_part(h);
