@@ -164,6 +164,48 @@ mds_status mds_checkpoint_write(const char *path, const mds_checkpoint *checkpoi
 mds_status mds_checkpoint_read(const char *path, mds_checkpoint *out);
 void       mds_checkpoint_free(mds_checkpoint *checkpoint);
 
+// ------------------------------------------------------------------------------------------- calibration
+
+/// What the cost of a stage is counted in.
+typedef enum { MDS_PER_ATOM, MDS_PER_PAIR, MDS_PER_POINT } mds_work_unit;
+/// Stages that are calibrated; names in docs/calibration.md.
+enum { MDS_WS_PAIR, MDS_WS_SEARCH, MDS_WS_SPREAD, MDS_WS_FFT, MDS_WS_SOLVE, MDS_WS_GATHER, MDS_WS_MOVE, MDS_WS_BONDED, MDS_WS_OTHER, MDS_N_WORK_STAGES };
+const char *mds_work_stage_name(int stage);
+const char *mds_work_unit_name(mds_work_unit unit);
+
+typedef struct {
+    char    system[32];
+    int32_t atoms, order;                        // order 0: no mesh
+    double  pairs, points, cutoff, force_error;  // interacting pairs a step; mesh points; nm; kJ/mol/nm
+    double  dt_fs, ms_per_step, spread;          // fs; ms, median; (slowest - fastest) / median
+    double  stage_ms[MDS_N_WORK_STAGES];         // ms a step
+} mds_calibration_case;
+
+/// Time a step = fixed_us + ns * work, wall time with all threads.
+typedef struct {
+    int           stage;
+    mds_work_unit work;
+    double        fixed_us, ns, error; // us, ns, largest relative deviation of a case
+} mds_stage_cost;
+
+/// A machine as `mdsim bench --calibrate` found it. Start zeroed. Units: docs/calibration.md.
+typedef struct {
+    char    program[32], date[16], instance[64], cpu[128], device[128], backend[16], isa[16];
+    int32_t cores, threads;
+    double  clock_ghz, memory_gib, fixed_mib, bytes_per_atom;
+    mds_calibration_case *cases; // [n_cases]
+    int32_t        n_cases, n_costs;
+    mds_stage_cost cost[MDS_N_WORK_STAGES];
+} mds_calibration;
+
+mds_status mds_calibration_write(const char *path, const mds_calibration *calibration);
+/// Errors: MDS_E_MISSING, MDS_E_INPUT (damaged, incomplete or of another format, with its line). Owner: caller.
+mds_status mds_calibration_read(const char *path, mds_calibration *out);
+void       mds_calibration_free(mds_calibration *calibration);
+/// $XDG_CACHE_HOME/mdsim/NAME, else ~/.cache/mdsim/NAME; NULL through *out where there is neither. `make`: its directory too,
+/// readable by the user alone. Owner: caller.
+mds_status mds_cache_path(const char *name, bool make, char **out);
+
 // ------------------------------------------------------------------------------------------- other files
 
 /// run.csv: the fixed columns of the contract and further ones.
