@@ -1,49 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bonded terms on the cpu: differences and maths in double (num/bonded.h), forces added to the thread's float lines.
+// Bonded terms on the cpu: block by block (bonded.h), positions in, forces into the thread's float lines.
 //
-// Terms of one kind are cut into as many contiguous chunks as there are threads; a chunk's forces, energies and virial go
-// to its thread, so results depend on the number of threads only. Positions are continuous, but a file may hold a
-// molecule cut at the box: every difference is taken at the nearest image all the same, which for the usual short one is a comparison.
-// Atom ids become slots once a search; parameters stay where the system has them.
-#include "cpu/cpu.h"
+// For each block of its share a thread copies the block's positions into rows of its own, runs the batches (isa_bonded.c) and the
+// rare terms on them, and adds the rows of forces to its lines. Forces of a block add up to zero, so that its virial is the sum
+// over its atoms of -1/2 x (x) f: nine products an atom, only where it is due. All of it is in double; sums per thread, so
+// results depend on the number of threads only, and not on the order of atoms that the last search left.
+//
+// Positions are continuous, but a file may hold a molecule cut at the box: every difference is taken at the nearest image all the
+// same, which for the usual short one is a comparison.
+#include "cpu/bonded.h"
 
 #include "num/bonded.h"
 
 #include <math.h>
+#include <string.h>
 
-struct cpu_bonded {
-    int32_t *slot[MDS_N_TERMS]; // [n terms][atoms of the kind]
-    double  *cells;             // [n_maps][map_size][map_size][16] CMAP polynomials
-};
+// --------------------------------------------------------------------------------------- rare terms, one by one
 
-/// One thread's view: positions in, its own sums out.
-typedef struct {
-    const double (*x)[3];
-    const mds_images *images;
-    float    *line;
-    cpu_sums *sums;
-    double    virial[3][3];
-} worker;
-
-static void difference(const worker *w, int32_t a, int32_t b, double r[3])
+static void difference(const bonded_place *w, int32_t a, int32_t b, double r[3])
 {
     int k;
 
-    for (k = 0; k < 3; k++) r[k] = w->x[a][k] - w->x[b][k];
+    for (k = 0; k < 3; k++) r[k] = w->x[4 * a + k] - w->x[4 * b + k];
     mds_images_nearest(w->images, r);
 }
 
-static void add(const worker *w, int32_t slot, const double f[3])
+static void add(const bonded_place *w, int32_t row, const double f[3])
 {
-    float *line = w->line + (size_t)(slot / CPU_CLUSTER) * CPU_LINE + slot % CPU_CLUSTER;
-
-    line[0] += (float)f[0];
-    line[CPU_CLUSTER] += (float)f[1];
-    line[2 * CPU_CLUSTER] += (float)f[2];
+    for (int k = 0; k < 3; k++) w->f[4 * row + k] += f[k];
 }
 
 /// Virial of a force on an atom at r from the term's origin.
-static void add_virial(worker *w, const double r[3], const double f[3])
+static void add_virial(const bonded_place *w, const double r[3], const double f[3])
 {
     int k, l;
 
@@ -51,46 +39,8 @@ static void add_virial(worker *w, const double r[3], const double f[3])
         for (l = 0; l < 3; l++) w->virial[k][l] -= 0.5 * r[k] * f[l];
 }
 
-/// Force s r on a, the opposite on b.
-static void pull(worker *w, const int32_t *a, const double r[3], double s)
-{
-    const double f[3] = {s * r[0], s * r[1], s * r[2]}, g[3] = {-f[0], -f[1], -f[2]};
-
-    add(w, a[0], f);
-    add(w, a[1], g);
-    add_virial(w, r, f);
-}
-
-/// Forces fu, fv on the ends of an angle (at u and v from its middle), the rest on the middle.
-static void bend(worker *w, const int32_t *a, const double u[3], const double v[3], const double fu[3], const double fv[3])
-{
-    const double f0[3] = {-fu[0] - fv[0], -fu[1] - fv[1], -fu[2] - fv[2]};
-
-    add(w, a[0], fu);
-    add(w, a[2], fv);
-    add(w, a[1], f0);
-    add_virial(w, u, fu);
-    add_virial(w, v, fv);
-}
-
-static void bend_by(worker *w, const int32_t *a, double theta0, double k_theta, mds_energy term)
-{
-    double u[3], v[3], gu[3], gv[3], x;
-    int    k;
-
-    difference(w, a[0], a[1], u);
-    difference(w, a[2], a[1], v);
-    x = mds_angle(u, v, gu, gv) - theta0;
-    w->sums->energy[term] += 0.5 * k_theta * x * x;
-    for (k = 0; k < 3; k++) {
-        gu[k] *= -k_theta * x;
-        gv[k] *= -k_theta * x;
-    }
-    bend(w, a, u, v, gu, gv);
-}
-
 /// Vectors f, g, h of num/bonded.h in r, and the torsion.
-static void twist_geometry(const worker *w, const int32_t *a, double r[3][3], mds_torsion *t)
+static void twist_geometry(const bonded_place *w, const int32_t *a, double r[3][3], mds_torsion *t)
 {
     difference(w, a[0], a[1], r[0]);
     difference(w, a[2], a[1], r[1]);
@@ -98,7 +48,7 @@ static void twist_geometry(const worker *w, const int32_t *a, double r[3][3], md
     mds_torsion_of(r[0], r[1], r[2], t);
 }
 
-static void twist(worker *w, const int32_t *a, double r[3][3], const mds_torsion *t, double slope)
+static void twist(const bonded_place *w, const int32_t *a, double r[3][3], const mds_torsion *t, double slope)
 {
     double f[4][3], last[3];
     int    j, k;
@@ -113,199 +63,218 @@ static void twist(worker *w, const int32_t *a, double r[3][3], const mds_torsion
     add_virial(w, last, f[3]);
 }
 
-typedef struct {
-    const mds_terms *terms;
-    const int32_t   *slot;
-    int32_t          begin, end;
-    int              n_atoms, n_params;
-} chunk;
-
-static void distances(worker *w, mds_term_kind kind, const chunk *c)
+static void distance(const bonded_place *w, const bonded_single *t)
 {
-    double energy = 0, coulomb = 0;
+    const double *p = t->param;
+    double        r[3], f[3], g[3], s;
 
-    for (int32_t i = c->begin; i < c->end; i++) {
-        const int32_t *a = c->slot + 2 * (size_t)i;
-        const double  *p = c->terms->param + (size_t)c->n_params * (size_t)i;
-        double         r[3], s = 0, q = 0;
-
-        difference(w, a[0], a[1], r);
-        const double r2 = mds_dot(r, r);
-        if (kind == MDS_TERM_BOND)
-            energy += mds_bond(r2, p[0], p[1], &s);
-        else if (kind == MDS_TERM_BOND_G96)
-            energy += mds_bond_g96(r2, p[0], p[1], &s);
-        else if (kind == MDS_TERM_BOND_MORSE)
-            energy += mds_bond_morse(r2, p[0], p[1], p[2], &s);
-        else
-            energy += mds_pair14(r2, p[0], p[1], p[2], &s, &q);
-        coulomb += q;
-        pull(w, a, r, s);
+    difference(w, t->row[0], t->row[1], r);
+    const double r2 = mds_dot(r, r);
+    w->energy[MDS_EN_BOND] += t->kind == MDS_TERM_BOND_G96 ? mds_bond_g96(r2, p[0], p[1], &s) : mds_bond_morse(r2, p[0], p[1], p[2], &s);
+    for (int k = 0; k < 3; k++) {
+        f[k] = s * r[k];
+        g[k] = -f[k];
     }
-    w->sums->energy[mds_term_table[kind].energy] += energy;
-    w->sums->energy[MDS_EN_COUL14] += coulomb;
+    add(w, t->row[0], f);
+    add(w, t->row[1], g);
+    add_virial(w, r, f);
 }
 
-static void angles(worker *w, mds_term_kind kind, const chunk *c)
+static void angle(const bonded_place *w, const bonded_single *t)
 {
-    for (int32_t i = c->begin; i < c->end; i++) {
-        const int32_t *a = c->slot + 3 * (size_t)i;
-        const double  *p = c->terms->param + (size_t)c->n_params * (size_t)i;
+    double u[3], v[3], fu[3], fv[3], f0[3];
 
-        if (kind == MDS_TERM_ANGLE_G96) {
-            double u[3], v[3], fu[3], fv[3];
-
-            difference(w, a[0], a[1], u);
-            difference(w, a[2], a[1], v);
-            w->sums->energy[MDS_EN_ANGLE] += mds_angle_g96(u, v, cos(p[0]), p[1], fu, fv);
-            bend(w, a, u, v, fu, fv);
-            continue;
-        }
-        bend_by(w, a, p[0], p[1], mds_term_table[kind].energy);
-        if (kind == MDS_TERM_UREY_BRADLEY) {
-            const int32_t ends[2] = {a[0], a[2]};
-            double        r[3], s;
-
-            difference(w, a[0], a[2], r);
-            w->sums->energy[MDS_EN_UREY_BRADLEY] += mds_bond(mds_dot(r, r), p[2], p[3], &s);
-            pull(w, ends, r, s);
-        }
-    }
+    difference(w, t->row[0], t->row[1], u);
+    difference(w, t->row[2], t->row[1], v);
+    w->energy[MDS_EN_ANGLE] += mds_angle_g96(u, v, cos(t->param[0]), t->param[1], fu, fv);
+    for (int k = 0; k < 3; k++) f0[k] = -fu[k] - fv[k];
+    add(w, t->row[0], fu);
+    add(w, t->row[2], fv);
+    add(w, t->row[1], f0);
+    add_virial(w, u, fu);
+    add_virial(w, v, fv);
 }
 
-static void torsions(worker *w, mds_term_kind kind, const chunk *c)
+/// A cosine of a multiple that is no whole number up to 6.
+static void torsion(const bonded_place *w, const bonded_single *t)
 {
-    double energy = 0;
+    double      r[3][3], slope;
+    mds_torsion at;
 
-    for (int32_t i = c->begin; i < c->end; i++) {
-        const int32_t *a = c->slot + 4 * (size_t)i;
-        const double  *p = c->terms->param + (size_t)c->n_params * (size_t)i;
-        double         r[3][3], slope;
-        mds_torsion    t;
-
-        twist_geometry(w, a, r, &t);
-        if (kind == MDS_TERM_RB)
-            energy += mds_ryckaert(t.phi, p, &slope);
-        else if (kind == MDS_TERM_IMPROPER)
-            energy += mds_improper(t.phi, p[0], p[1], &slope);
-        else
-            energy += mds_proper(t.phi, p[0], p[1], p[2], &slope);
-        twist(w, a, r, &t, slope);
-    }
-    w->sums->energy[mds_term_table[kind].energy] += energy;
+    twist_geometry(w, t->row, r, &at);
+    w->energy[mds_term_table[t->kind].energy] += mds_proper(at.phi, t->param[0], t->param[1], t->param[2], &slope);
+    twist(w, t->row, r, &at, slope);
 }
 
-static void maps(worker *w, const mds_device *d, const chunk *c)
+static void map(const bonded_place *w, const mds_device *d, const bonded_single *t)
 {
-    const int n = d->system->map_size;
+    const int     n = d->system->map_size;
+    const double *cells = d->bonded->cells + (size_t)t->param[0] * 16 * (size_t)n * (size_t)n;
+    double        r1[3][3], r2[3][3], slope[2];
+    mds_torsion   t1, t2;
 
-    for (int32_t i = c->begin; i < c->end; i++) {
-        const int32_t *a = c->slot + 5 * (size_t)i;
-        const double  *cells = d->bonded->cells + (size_t)c->terms->param[i] * 16 * (size_t)n * (size_t)n;
-        double         r1[3][3], r2[3][3], slope[2];
-        mds_torsion    t1, t2;
-
-        twist_geometry(w, a, r1, &t1);
-        twist_geometry(w, a + 1, r2, &t2);
-        w->sums->energy[MDS_EN_CMAP] += mds_cmap(n, cells, t1.phi, t2.phi, slope);
-        twist(w, a, r1, &t1, slope[0]);
-        twist(w, a + 1, r2, &t2, slope[1]);
-    }
+    twist_geometry(w, t->row, r1, &t1);
+    twist_geometry(w, t->row + 1, r2, &t2);
+    w->energy[MDS_EN_CMAP] += mds_cmap(n, cells, t1.phi, t2.phi, slope);
+    twist(w, t->row, r1, &t1, slope[0]);
+    twist(w, t->row + 1, r2, &t2, slope[1]);
 }
 
 /// The reference points do not scale with the box: the virial counts from the origin of space (docs/theory/bonded.md).
-static void restraints(worker *w, const chunk *c)
+static void restraint(const bonded_place *w, const bonded_single *t)
 {
-    for (int32_t i = c->begin; i < c->end; i++) {
-        const int32_t a = c->slot[i];
-        const double *p = c->terms->param + 6 * (size_t)i;
-        double        r[3], f[3], image[3];
+    const double *p = t->param;
+    double        r[3], f[3], image[3];
 
-        for (int k = 0; k < 3; k++) r[k] = w->x[a][k] - p[k];
-        mds_images_nearest(w->images, r);
-        for (int k = 0; k < 3; k++) {
-            w->sums->energy[MDS_EN_RESTRAINT] += 0.5 * p[3 + k] * r[k] * r[k];
-            f[k] = -p[3 + k] * r[k];
-            image[k] = p[k] + r[k];
-        }
-        add(w, a, f);
-        add_virial(w, image, f);
+    for (int k = 0; k < 3; k++) r[k] = w->x[4 * t->row[0] + k] - p[k];
+    mds_images_nearest(w->images, r);
+    for (int k = 0; k < 3; k++) {
+        w->energy[MDS_EN_RESTRAINT] += 0.5 * p[3 + k] * r[k] * r[k];
+        f[k] = -p[3 + k] * r[k];
+        image[k] = p[k] + r[k];
+    }
+    add(w, t->row[0], f);
+    add_virial(w, image, f);
+}
+
+static void run_single(const bonded_place *w, const mds_device *d, const bonded_single *t)
+{
+    switch (mds_term_table[t->kind].n_atoms) {
+    case 1:
+        restraint(w, t);
+        break;
+    case 2:
+        distance(w, t);
+        break;
+    case 3:
+        angle(w, t);
+        break;
+    case 4:
+        torsion(w, t);
+        break;
+    default:
+        map(w, d, t);
+        break;
     }
 }
 
-static void run_chunk(worker *w, const mds_device *d, mds_term_kind kind, const chunk *c)
+// ------------------------------------------------------------------------------------------------- blocks
+
+/// -1/2 sum x (x) f, from the block's first atom: the forces add up to zero.
+static void add_block_virial(const bonded_place *w, int32_t n)
 {
-    if (kind == MDS_TERM_CMAP)
-        maps(w, d, c);
-    else if (kind == MDS_TERM_RESTRAINT)
-        restraints(w, c);
-    else if (c->n_atoms == 2)
-        distances(w, kind, c);
-    else if (c->n_atoms == 3)
-        angles(w, kind, c);
-    else
-        torsions(w, kind, c);
+    double sum[3][3] = {{0}};
+
+    for (int32_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+            for (int l = 0; l < 3; l++) sum[k][l] += (w->x[4 * i + k] - w->x[k]) * w->f[4 * i + l];
+    for (int k = 0; k < 3; k++)
+        for (int l = 0; l < 3; l++) w->virial[k][l] -= 0.5 * sum[k][l];
+}
+
+static void run_block(const mds_device *d, const bonded_block *block, const bonded_place *w, double *x, float *lines, bool virial)
+{
+    const cpu_bonded *b = d->bonded;
+    const int32_t    *slot = b->slot + block->first_atom;
+
+    for (int32_t i = 0; i < block->n_atoms; i++) memcpy(x + 4 * i, d->x[slot[i]], sizeof d->x[0]);
+    memset(w->f, 0, 4 * (size_t)block->n_atoms * sizeof *w->f);
+    for (int32_t r = 0; r < block->n_runs; r++) b->kernel(&b->run[block->first_run + r], w);
+    if (virial) add_block_virial(w, block->n_atoms);
+    for (int32_t s = 0; s < block->n_singles; s++) run_single(w, d, &b->single[block->first_single + s]);
+    for (int32_t i = 0; i < block->n_atoms; i++) {
+        float *line = lines + (size_t)(slot[i] / CPU_CLUSTER) * CPU_LINE + slot[i] % CPU_CLUSTER;
+
+        for (int k = 0; k < 3; k++) line[k * CPU_CLUSTER] += (float)w->f[4 * i + k];
+    }
 }
 
 mds_status mds_cpu_bonded_stage(mds_device *d, mds_work work)
 {
-    const int        threads = d->n_threads;
-    const mds_images images = mds_images_of(&d->box);
+    const cpu_bonded *b = d->bonded;
+    const int         threads = d->n_threads;
+    const mds_images  images = mds_images_of(&d->box);
 
-    (void)work; // energies and virial cost a few operations a term
-    if (d->tripped) return MDS_OK;
+    if (d->tripped || !b->n_blocks) return MDS_OK;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
-        worker w = {.x = (const double(*)[3])d->x, .images = &images, .line = d->f_thread[t], .sums = &d->sums[t]};
+        const bonded_place w = {.images = &images,
+                                .x = b->x[t],
+                                .f = b->f[t],
+                                .energy = d->sums[t].energy,
+                                .virial = d->sums[t].virial,
+                                .sums = work & MDS_ENERGY};
 
-        for (int kind = 0; kind < MDS_N_TERMS; kind++) {
-            const mds_terms *terms = &d->system->term[kind];
-            const int64_t    n = terms->n;
-            const chunk      c = {terms, d->bonded->slot[kind], (int32_t)(n * t / threads), (int32_t)(n * (t + 1) / threads),
-                                  mds_term_table[kind].n_atoms, mds_term_table[kind].n_params};
-
-            if (c.end > c.begin) run_chunk(&w, d, (mds_term_kind)kind, &c);
-        }
-        for (int k = 0; k < 3; k++)
-            for (int l = 0; l < 3; l++) w.sums->virial[k][l] += w.virial[k][l];
+        for (int32_t k = b->first_block[t]; k < b->first_block[t + 1]; k++)
+            run_block(d, &b->block[k], &w, b->x[t], d->f_thread[t], work & MDS_VIRIAL);
     }
     return MDS_OK;
 }
 
-mds_status mds_cpu_bonded_open(mds_device *d)
+// ---------------------------------------------------------------------------------------------------- life
+
+static void choose_level(mds_device *d)
+{
+    d->bonded->kernel = mds_isa_bonded_generic;
+#ifdef MDS_HAVE_AVX2
+    if (!strcmp(d->isa, "avx2")) d->bonded->kernel = mds_isa_bonded_avx2;
+#endif
+#ifdef MDS_HAVE_AVX512
+    if (!strcmp(d->isa, "avx512")) d->bonded->kernel = mds_isa_bonded_avx512;
+#endif
+}
+
+static mds_status open_maps(mds_device *d)
 {
     const mds_system *s = d->system;
     const size_t      points = (size_t)s->map_size * (size_t)s->map_size;
     double           *slopes = NULL;
 
-    MDS_TRY(mds_alloc(&d->bonded, 1, sizeof *d->bonded));
-    for (int kind = 0; kind < MDS_N_TERMS; kind++)
-        MDS_TRY(mds_alloc(&d->bonded->slot[kind], (size_t)s->term[kind].n * (size_t)mds_term_table[kind].n_atoms,
-                          sizeof(int32_t)));
     MDS_TRY(mds_alloc(&d->bonded->cells, 16 * points * (size_t)s->n_maps, sizeof(double)));
     MDS_TRY(mds_alloc(&slopes, 3 * points, sizeof *slopes));
-    for (int32_t map = 0; map < s->n_maps; map++)
-        mds_cmap_cells(s->map_size, s->map + points * (size_t)map, slopes, d->bonded->cells + 16 * points * (size_t)map);
+    for (int32_t k = 0; k < s->n_maps; k++)
+        mds_cmap_cells(s->map_size, s->map + points * (size_t)k, slopes, d->bonded->cells + 16 * points * (size_t)k);
     mds_free(slopes);
     return MDS_OK;
 }
 
+mds_status mds_cpu_bonded_open(mds_device *d)
+{
+    cpu_bonded *b;
+
+    MDS_TRY(mds_alloc(&d->bonded, 1, sizeof *d->bonded));
+    b = d->bonded;
+    choose_level(d);
+    MDS_TRY(mds_cpu_bonded_blocks(d->system, d->n_threads, b));
+    MDS_TRY(mds_alloc(&b->slot, (size_t)b->n_atoms, sizeof *b->slot));
+    MDS_TRY(mds_alloc(&b->x, (size_t)d->n_threads, sizeof *b->x));
+    MDS_TRY(mds_alloc(&b->f, (size_t)d->n_threads, sizeof *b->f));
+    for (int t = 0; t < d->n_threads; t++) {
+        MDS_TRY(mds_alloc(&b->x[t], 4 * (size_t)b->max_atoms, sizeof *b->x[t]));
+        MDS_TRY(mds_alloc(&b->f[t], 4 * (size_t)b->max_atoms, sizeof *b->f[t]));
+    }
+    return open_maps(d);
+}
+
 void mds_cpu_bonded_close(mds_device *d)
 {
-    if (!d->bonded) return;
-    for (int kind = 0; kind < MDS_N_TERMS; kind++) mds_free(d->bonded->slot[kind]);
-    mds_free(d->bonded->cells);
-    mds_free(d->bonded);
+    cpu_bonded *b = d->bonded;
+
+    if (!b) return;
+    for (int t = 0; t < d->n_threads; t++) {
+        if (b->x) mds_free(b->x[t]);
+        if (b->f) mds_free(b->f[t]);
+    }
+    void *part[] = {b->x, b->f, b->block, b->first_block, b->atom, b->slot, b->run, b->single, b->offset, b->param, b->cells, b};
+
+    for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) mds_free(part[k]);
     d->bonded = NULL;
 }
 
 mds_status mds_cpu_bonded_remap(mds_device *d)
 {
-    for (int kind = 0; kind < MDS_N_TERMS; kind++) {
-        const mds_terms *terms = &d->system->term[kind];
-        const int64_t    n = (int64_t)terms->n * mds_term_table[kind].n_atoms;
+    cpu_bonded *b = d->bonded;
 
-        for (int64_t i = 0; i < n; i++) d->bonded->slot[kind][i] = d->slot_of[terms->atom[i]];
-    }
+    for (int32_t i = 0; i < b->n_atoms; i++) b->slot[i] = d->slot_of[b->atom[i]];
     return MDS_OK;
 }

@@ -249,7 +249,8 @@ static void map_values(void)
     mds_system_free(&system);
 }
 
-/// Every term many times over on random atoms of a skewed box, in pieces, against ref.
+/// Every term many times over on random atoms of a skewed box, in pieces, against ref. Enough of them for several blocks, and
+/// numbers of terms that fill no vector.
 static void against_ref(void)
 {
     enum { N = 200 };
@@ -274,7 +275,14 @@ static void against_ref(void)
 
             for (int k = 0; k < 6; k++) p[k] = 0.1 + stage_random(5, (uint32_t)(100 * i + 6 * kind + k));
             if (kind == MDS_TERM_CMAP) p[0] = i % 2;
-            if (kind == MDS_TERM_PROPER || kind == MDS_TERM_PERIODIC_IMPROPER) p[2] = 1 + i % 6;
+            if (kind == MDS_TERM_PROPER || kind == MDS_TERM_PERIODIC_IMPROPER) p[2] = i % 8; // 7 is a rare one
+            if (kind == MDS_TERM_PROPER && i % 9 == 0) p[2] = 2.5;
+            if (kind == MDS_TERM_PROPER && i % 5 < 2) p[0] = i % 5 * MDS_PI; // no sine
+            if (kind == MDS_TERM_PROPER && i % 3 == 0) { // two on the same atoms
+                const double more[3] = {0.2, 0.7, 1 + i % 3};
+
+                TEST_OK(mds_system_add_term(&system, MDS_TERM_PROPER, atoms, more));
+            }
             TEST_OK(mds_system_add_term(&system, (mds_term_kind)kind, atoms, p));
         }
     TEST_OK(mds_system_freeze(&system));
@@ -298,6 +306,15 @@ static void against_ref(void)
     mds_system_free(&system);
 }
 
+/// The instruction set levels of the backend that run here, separated by blanks.
+static const char *at_levels(void)
+{
+    const mds_backend *be;
+
+    TEST_OK(mds_backend_find(backend, &be));
+    return be->flavours();
+}
+
 int main(int argc, char **argv)
 {
     backend = argc > 1 ? argv[1] : "ref";
@@ -307,6 +324,17 @@ int main(int argc, char **argv)
     torsions();
     undefined();
     map_values();
-    if (strcmp(backend, "ref")) against_ref();
+    for (const char *level = strcmp(backend, "ref") ? at_levels() : ""; *level; level += strcspn(level, " ") + (strchr(level, ' ') != NULL)) {
+        char name[16] = "";
+
+        memcpy(name, level, strcspn(level, " "));
+        setenv("MDS_ISA", name, 1); // what a level that is not named is taken from
+        distances();
+        angles();
+        torsions();
+        undefined();
+        map_values();
+        against_ref();
+    }
     return test_end();
 }

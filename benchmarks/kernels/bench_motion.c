@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What everything but pairs and mesh costs in a step: bonded terms, excluded pairs, motion with constraints, coupling.
+//
+//     bench_motion input.conf [steps 200] [threads 1] [level auto] [cold 1]
+//
+// Real steps of the input, every stage timed apart; medians, with and without energies. Between stages a buffer of `cold` times
+// 2 MiB is read, as pairs and mesh do: a stage finds its arrays where it would find them in a run. Core cycles are
+// seconds times the clock rate, which is measured with a chain of dependent additions (bench_pair.c).
+#include "cpu/move.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(call)                                                                                           \
+    do {                                                                                                     \
+        if ((call) != MDS_OK) {                                                                              \
+            fprintf(stderr, "%s\n", mds_error_text());                                                       \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+enum { BONDED, EXCLUDED, FINISH, BEFORE, AFTER, COUPLE, N_STAGES };
+static const char *const names[] = {"bonded", "excluded", "finish", "move before", "move after", "couple"};
+
+static double clock_rate(void)
+{
+    double best = 0;
+
+    for (int round = 0; round < 5; round++) {
+        const long   n = 4000000;
+        const double start = mds_clock();
+        long         sum = round;
+
+        for (long k = 0; k < n; k++) {
+            __asm__ volatile("" : "+r"(sum));
+            sum += 3;
+        }
+        __asm__ volatile("" : : "r"(sum));
+        const double rate = (double)n / (mds_clock() - start);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *value, int n)
+{
+    qsort(value, (size_t)n, sizeof *value, by_value);
+    return value[n / 2];
+}
+
+static volatile long sink;
+
+static void chill(const char *buffer, size_t n)
+{
+    long sum = 0;
+
+    for (size_t k = 0; k < n; k += 64) sum += buffer[k];
+    sink += sum;
+}
+
+typedef struct {
+    const char *buffer;
+    size_t      n;
+    double     *seconds[N_STAGES];
+} stopwatch;
+
+static void step(mds_sim *s, mds_work work, stopwatch *w, int k)
+{
+    mds_device *d = s->dev;
+    mds_poll    now;
+    double      start;
+
+#define TIMED(stage, call)                                                                                   \
+    do {                                                                                                     \
+        chill(w->buffer, w->n);                                                                              \
+        start = mds_clock();                                                                                 \
+        call;                                                                                                \
+        w->seconds[stage][k] = mds_clock() - start;                                                          \
+    } while (0)
+    TIMED(BEFORE, MUST(mds_cpu_move_stage(d, s->integrator->before, work)));
+    MUST(s->be->poll(d, &now));
+    if (now.tripped || k % 10 == 0) MUST(mds_redistribute(s));
+    MUST(s->be->begin(d, work));
+    MUST(s->be->pair(d, MDS_HOME, work));
+    TIMED(BONDED, MUST(mds_cpu_bonded_stage(d, work)));
+    if (s->params.coulomb == MDS_COULOMB_PME) MUST(s->be->mesh(d, MDS_MESH_ALL, work));
+    TIMED(FINISH, MUST(s->be->finish(d, work)));
+    TIMED(AFTER, MUST(mds_cpu_move_stage(d, s->integrator->after, work | MDS_COUPLE)));
+    TIMED(COUPLE, MUST(s->be->couple(d, work | MDS_COUPLE)));
+    TIMED(EXCLUDED, mds_cpu_excluded(d, work)); // into lines that the next begin clears
+}
+
+int main(int argc, char **argv)
+{
+    const int   n = argc > 2 ? atoi(argv[2]) : 200;
+    mds_config  config = {0};
+    mds_sim     sim;
+    stopwatch   w = {.n = (size_t)(argc > 5 ? atoi(argv[5]) : 1) << 21};
+
+    if (argc < 2) return fprintf(stderr, "usage: bench_motion input.conf [steps] [threads] [level] [cold]\n"), 2;
+    MUST(mds_config_read(argv[1], NULL, 0, &config));
+    MUST(mds_sim_setup(&sim, &config, true));
+    sim.threads = argc > 3 ? atoi(argv[3]) : 1;
+    if (argc > 4) snprintf(sim.isa, sizeof sim.isa, "%s", argv[4]);
+    mds_state_draw_velocities(&sim.system, 300, 1, &sim.start);
+    MUST(mds_sim_open(&sim));
+    MUST(mds_redistribute(&sim));
+    MUST(mds_forces(&sim, MDS_ENERGY | MDS_VIRIAL));
+    char *buffer = calloc(w.n + 1, 1);
+    w.buffer = buffer;
+    for (int k = 0; k < N_STAGES; k++) w.seconds[k] = calloc((size_t)n, sizeof(double));
+    printf("%s, %d atoms, clock %.2f GHz; medians of %d steps\n", sim.be->describe(sim.dev), sim.system.n_atoms,
+           clock_rate() * 1e-9, n);
+    for (int due = 0; due < 2; due++) {
+        for (int k = 0; k < n; k++) step(&sim, due ? MDS_ENERGY | MDS_VIRIAL : 0, &w, k);
+        const double per_atom = clock_rate() * sim.threads / sim.system.n_atoms;
+        double       sum = 0;
+
+        printf("%s:", due ? "energies and virial" : "forces only");
+        for (int k = 0; k < N_STAGES; k++) {
+            const double seconds = median(w.seconds[k], n);
+
+            sum += seconds;
+            printf("  %s %.3f ms (%.1f)", names[k], 1e3 * seconds, seconds * per_atom);
+        }
+        printf("  sum %.3f ms (%.1f core cycles an atom)\n", 1e3 * sum, sum * per_atom);
+    }
+    for (int k = 0; k < N_STAGES; k++) free(w.seconds[k]);
+    free(buffer);
+    mds_sim_close(&sim);
+    mds_config_free(&config);
+    return 0;
+}
