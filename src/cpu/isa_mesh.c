@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spread and gather, compiled once per ISA level.
 //
-// The weights of one atom along one direction are a vector over its `order` points, each a polynomial in y =
-// w - 1/2: Horner's rule on vectors, with no recursion and no transposition. Along z that vector meets a row
-// of the mesh directly (4 or 8 floats); along x and y its elements are broadcast.
-//   spread: v_b = q theta_y[b] theta_z once per b, then row(a,b) += theta_x[a] v_b: 16 loads, FMAs and stores
-//   at order 4 gather: per a, sums over b of theta_y row and theta_y' row, then three FMAs: 44 FMAs at order
-//   4, three sums at the end
-// Orders 5 to 8 use vectors of 8 floats of which the last weights are 0; rows are padded so that the extra
-// floats exist. Loops have constant lengths and are unrolled, so that vectors stay in registers and elements
-// are picked by constants.
-#include "cpu/isa.h"
+// Charges are handled in blocks of 16 neighbouring slots. Their cells come first (place). Weights along x and y are
+// made for the 16 atoms at once, one vector a point, and lie in the first-level cache, from where the rows take them as
+// broadcasts; along z a vector over the `order` points of one atom is what meets a row of the mesh, and Horner's rule
+// makes it directly: w - 1/2 is broadcast, the coefficients of the points are the vectors.
+//   spread: v_b = q theta_y[b] theta_z once per b, then row(a,b) += theta_x[a] v_b: 16 loads, FMAs and stores at
+//           order 4. Atoms of a water meet on the same rows, a few floats apart, and a load that overlaps a store
+//           still on its way waits for it: neighbouring turns therefore go to atoms far apart (isa_rows.h).
+//   gather: per a, sums over b of theta_y row and theta_y' row, then three FMAs: 44 FMAs at order 4. The sums over
+//           z are left to the end of the block, where four atoms share their shuffles.
+// Orders 5 to 8 use rows of 8 floats of which the last weights are 0; rows are padded so that the extra floats
+// exist. Loops have constant lengths and are unrolled, so that vectors stay in registers.
 #include "cpu/isa_mesh.h"
+#include "cpu/isa.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -19,10 +21,85 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-enum { LANES = 8 };
+enum { LANES = 8, STREAMS = 4 };
 
 typedef float row4 __attribute__((vector_size(16), may_alias));
 typedef float row8 __attribute__((vector_size(32), may_alias));
+typedef int32_t index4 __attribute__((vector_size(16)));
+typedef float block16 __attribute__((vector_size(64), may_alias));
+
+/// Weights of the points along one direction for the atoms of a block, and their slopes: one vector a point.
+ALWAYS void weights(const float *theta, int order, const float *y, block16 *w)
+{
+    block16 at;
+
+    memcpy(&at, y, sizeof at);
+#pragma GCC unroll 8
+    for (int k = 0; k < order; k++) {
+        block16 sum = theta[(order - 1) * LANES + k] + (block16){0};
+
+#pragma GCC unroll 8
+        for (int j = order - 2; j >= 0; j--) sum = sum * at + theta[j * LANES + k];
+        w[k] = sum;
+    }
+}
+
+ALWAYS void slopes(const float *theta, int order, const float *y, block16 *w)
+{
+    block16 at;
+
+    memcpy(&at, y, sizeof at);
+#pragma GCC unroll 8
+    for (int k = 0; k < order; k++) {
+        block16 sum = (float)(order - 1) * theta[(order - 1) * LANES + k] + (block16){0};
+
+#pragma GCC unroll 8
+        for (int j = order - 2; j >= 1; j--) sum = sum * at + (float)j * theta[j * LANES + k];
+        w[k] = sum;
+    }
+}
+
+/// out[i] = sum of v[i] for four vectors: the usual transposition, adding on the way.
+ALWAYS row4 sums_of(const row4 *v)
+{
+    const row4 a = __builtin_shuffle(v[0], v[1], (index4){0, 4, 1, 5}) +
+                   __builtin_shuffle(v[0], v[1], (index4){2, 6, 3, 7});
+    const row4 b = __builtin_shuffle(v[2], v[3], (index4){0, 4, 1, 5}) +
+                   __builtin_shuffle(v[2], v[3], (index4){2, 6, 3, 7});
+
+    return __builtin_shuffle(a, b, (index4){0, 1, 4, 5}) +
+           __builtin_shuffle(a, b, (index4){2, 3, 6, 7});
+}
+
+ALWAYS row4 fold_row4(row4 v)
+{
+    return v;
+}
+
+ALWAYS row4 fold_row8(row8 v)
+{
+    row4 half[2];
+
+    memcpy(half, &v, sizeof v);
+    return half[0] + half[1];
+}
+
+/// Forces of a block, from the sums that are still spread over four lanes, into its four lines.
+ALWAYS void add_forces(const mesh_job *job, const mesh_block *block, float *line, row4 (*part)[MESH_BLOCK])
+{
+    const float(*scale)[3] = job->scale;
+
+    for (int c = 0; c < MESH_BLOCK / 4; c++) {
+        const row4 *q = (const row4 *)&block->q[4 * c];
+        const row4  x = -*q * sums_of(&part[0][4 * c]), y = -*q * sums_of(&part[1][4 * c]),
+                   z = -*q * sums_of(&part[2][4 * c]);
+        row4 *to = (row4 *)(line + 16 * c);
+
+        to[0] += x * scale[0][0]; // the inverse of a lower triangular box is lower triangular
+        to[1] += x * scale[1][0] + y * scale[1][1];
+        to[2] += x * scale[2][0] + y * scale[2][1] + z * scale[2][2];
+    }
+}
 
 #define ROW row4
 #define NAME(f) f##_row4
@@ -31,25 +108,54 @@ typedef float row8 __attribute__((vector_size(32), may_alias));
 #define NAME(f) f##_row8
 #include "cpu/isa_rows.h"
 
-static void place(const mesh_frame *frame, int32_t begin, int32_t end, const double (*x)[3],
-                  const double *charge, int32_t *plane, int32_t *start, mesh_atom *atom)
+ALWAYS void place_block(const mesh_frame *frame, const double (*x)[3], const double *charge, mesh_block *block,
+                        int32_t range[2])
 {
-    for (int32_t s = begin; s < end; s++) {
-        int32_t cell[3];
+    double  at[3][MESH_BLOCK];
+    int32_t cell[3][MESH_BLOCK], half = frame->n[0] / 2, low = range[0], high = range[1];
 
-        for (int k = 0; k < 3; k++) {
-            const double n = frame->n[k];
-            double u = x[s][0] * frame->inv[0][k] + x[s][1] * frame->inv[1][k] + x[s][2] * frame->inv[2][k];
+    for (int i = 0; i < MESH_BLOCK; i++)
+        for (int k = 0; k < 3; k++) at[k][i] = x[i][k];
+    for (int k = 0; k < 3; k++) {
+        const double n = frame->n[k], a = frame->inv[0][k], b = frame->inv[1][k], c = frame->inv[2][k];
 
-            u -= n * floor(u / n);
-            u = u > 0 ? u : 0; // rounding; and NaN, so that bad positions stay inside
-            cell[k] = u < n ? (int32_t)u : frame->n[k] - 1; // u = n by rounding: the end of the last cell
-            atom[s].y[k] = (float)(u - cell[k] - 0.5);
+        for (int i = 0; i < MESH_BLOCK; i++) {
+            double u = at[0][i] * a + at[1][i] * b + at[2][i] * c;
+
+            u = (u - floor(u)) * n;
+            u = u > 0 ? u : 0; // NaN too, so that bad positions stay inside
+            u = u < n ? u : n; // infinite ones
+            int32_t whole = (int32_t)u;
+            whole = whole < frame->n[k] ? whole : frame->n[k] - 1; // u = n by rounding: the end of the last cell
+            cell[k][i] = whole;
+            block->y[k][i] = (float)(u - whole - 0.5);
         }
-        atom[s].q = (float)charge[s];
-        plane[s] = cell[0];
-        start[s] = cell[1] * frame->row + cell[2];
     }
+    for (int i = 0; i < MESH_BLOCK; i++) {
+        int32_t way = cell[0][i] - frame->centre;
+
+        way += way < -half ? frame->n[0] : 0;
+        way -= way >= frame->n[0] - half ? frame->n[0] : 0;
+        low = way < low ? way : low;
+        high = way > high ? way : high;
+        block->start[i] = cell[0][i] * frame->plane + cell[1][i] * frame->row + cell[2][i];
+        block->q[i] = (float)charge[i];
+    }
+    range[0] = low;
+    range[1] = high;
+}
+
+static void place(const mesh_frame *frame, int32_t n, const double (*x)[3], const double *charge, mesh_block *block,
+                  int32_t range[2])
+{
+    double  x_end[MESH_BLOCK][3], charge_end[MESH_BLOCK] = {0};
+    int32_t s, i;
+
+    for (s = 0; s + MESH_BLOCK <= n; s += MESH_BLOCK) place_block(frame, x + s, charge + s, block++, range);
+    if (s == n) return;
+    for (i = 0; i < MESH_BLOCK; i++) memcpy(x_end[i], x[s + i < n ? s + i : s], sizeof x_end[i]);
+    memcpy(charge_end, charge + s, (size_t)(n - s) * sizeof *charge_end);
+    place_block(frame, (const double(*)[3])x_end, charge_end, block, range);
 }
 
 static void polynomial(const double *c, int degree, const double *x, double *value)

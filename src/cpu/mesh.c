@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Smooth particle-mesh Ewald on threads [essmann1995]. Formulas: docs/theory/mesh.md; kernels: isa_mesh.c.
 //
-//   place   every charge's cell and offsets, in double; a counting sort by plane (first index), stable in
-//   slot order spread  thread t takes an equal, contiguous share of the sorted charges: its planes are a
-//   short range, kept in its own
+//   place   cell and offsets of every slot, in double. Slots are in cluster order already: neighbours in memory are
+//           neighbours in space, and nothing is sorted here
+//   spread  thread t takes an equal, contiguous share of the slots: its planes are a short range, kept in its own
 //           slab, padded by order - 1 points at the low side of every direction so that no kernel ever wraps
 //   reduce  the slabs are added in thread order into the mesh of the FFT, padding folded back
-//   solve   forward FFT, every wave times its influence factor, energy and virial sums in double, backward
-//   FFT gather  the potential is copied into the slabs, padding included; forces from derivatives of the
-//   weights
+//   solve   forward FFT, every wave times its influence factor, energy and virial sums in double, backward FFT
+//   expand  the potential goes into one padded mesh that all threads read
+//   gather  forces from derivatives of the weights, added to the thread's force lines
 //
-// Slabs of all threads together hold at most n0 + threads * order planes. Shares and sums depend on positions
-// and number of threads only, so the bits do. Influence factors are kept for a box and made anew when the box
-// has changed.
+// The planes of a share are found anew in every step, from the cells themselves; a share that goes round the box gets a
+// slab of the whole mesh. How many planes a slab has changes no sum. Shares and sums depend on positions and number of
+// threads only, so the bits do. Influence factors are kept for a box and made anew when the box has changed.
 //
 //   mesh wave m: K = 2 pi h^-1 m with m_k > n_k/2 counted as m_k - n_k (as GROMACS does, m = n/2 goes to -n/2
 //   in the first two directions); factor = f/V 4 pi/K^2 ghat(K) |b_0 b_1 b_2|^2; energy 1/2 sum factor |S|^2;
@@ -26,12 +26,15 @@
 #include <math.h>
 #include <string.h>
 
-/// A thread's share of one step.
+/// A thread's share of one step: blocks [first, first + n).
 typedef struct {
-    int32_t first, n; // sorted charges
-    int32_t low,
-        planes; // plane of the first charge; planes of the slab, which begins order - 1 planes below `low`
-    size_t at;  // its slab in the pool, floats
+    int32_t first, n;
+    int32_t low;    // plane of its lowest charge; its slab begins order - 1 planes below
+    int32_t planes; // of the slab
+    int32_t range[2];
+    float  *slab; // [planes][rows][row]
+    size_t  room; // floats
+    char    spare[16];
 } share;
 
 struct cpu_mesh {
@@ -40,15 +43,11 @@ struct cpu_mesh {
     int32_t         n[3], order;
     int32_t         row, rows;                // floats of a padded row, rows of a padded plane
     float           theta[MESH_MAX_ORDER][8]; // see mesh_job
-    float          *pool;                     // [n0 + threads order][rows][row]
+    float          *potential;                // [n0 + order - 1][rows][row]
     share          *share;                    // [threads]
-    int32_t        *count;                    // [threads][n0]
-
-    // by slot, and the sorted copies
-    size_t     capacity;
-    int32_t   *plane, *start, *sorted_start, *slot;
-    mesh_atom *atom, *sorted;
-    float (*force)[4];
+    int             n_shares;
+    mesh_block     *block; // [slots / MESH_BLOCK]
+    size_t          capacity;
 
     // influence: [n0][n1][complex row of the FFT]
     double *moduli[3];
@@ -60,20 +59,14 @@ struct cpu_mesh {
 void mds_cpu_mesh_close(mds_device *d)
 {
     cpu_mesh *m = d->mesh;
-    int       k;
+    int       k, t;
 
     if (!m) return;
     mds_fft_close(m->fft);
-    mds_free(m->pool);
+    for (t = 0; t < m->n_shares; t++) mds_free(m->share[t].slab);
     mds_free(m->share);
-    mds_free(m->count);
-    mds_free(m->plane);
-    mds_free(m->start);
-    mds_free(m->sorted_start);
-    mds_free(m->slot);
-    mds_free(m->atom);
-    mds_free(m->sorted);
-    mds_free(m->force);
+    mds_free(m->potential);
+    mds_free(m->block);
     for (k = 0; k < 3; k++) mds_free(m->moduli[k]);
     mds_free(m->factor);
     mds_free(m->slope);
@@ -98,6 +91,8 @@ mds_status mds_cpu_mesh_open(mds_device *d)
     MDS_TRY(mds_alloc(&d->mesh, 1, sizeof *d->mesh));
     d->mesh->isa = mds_cpu_mesh_kernels(d->isa);
     d->mesh->total_charge = d->system->total_charge;
+    MDS_TRY(mds_alloc(&d->mesh->share, (size_t)d->n_threads, sizeof *d->mesh->share));
+    d->mesh->n_shares = d->n_threads;
     return MDS_OK;
 }
 
@@ -131,7 +126,6 @@ mds_status mds_cpu_mesh_set(mds_device *d)
 {
     const mds_params *p = &d->params;
     cpu_mesh         *m = d->mesh;
-    const size_t      threads = (size_t)d->n_threads;
     size_t            modes;
     int               k;
 
@@ -150,23 +144,18 @@ mds_status mds_cpu_mesh_set(mds_device *d)
     m->rows = m->n[1] + m->order - 1;
     m->row = (m->n[2] - 1 + 8 + 7) / 8 * 8; // the last start is n2 - 1, and kernels touch up to 8 floats
     if (m->row < m->n[2] + m->order - 1) m->row += 8;
-    MDS_CHECK((double)m->rows * m->row * (m->n[0] + (double)threads * m->order) < INT32_MAX,
+    MDS_CHECK((double)m->rows * m->row * (m->n[0] + m->order) < INT32_MAX,
               MDS_E_UNSUPPORTED, "a mesh of %d x %d x %d is too large", (int)m->n[0], (int)m->n[1],
               (int)m->n[2]);
     weight_table(m->order, m->theta);
 
     modes = (size_t)m->n[0] * (size_t)m->n[1] * (size_t)(mds_fft_row(m->fft) / 2);
-    mds_free(m->pool);
-    mds_free(m->share);
-    mds_free(m->count);
+    mds_free(m->potential);
     mds_free(m->factor);
     mds_free(m->slope);
-    m->pool = NULL, m->share = NULL, m->count = NULL, m->factor = NULL, m->slope = NULL;
-    MDS_TRY(mds_alloc(&m->pool,
-                      ((size_t)m->n[0] + threads * (size_t)m->order) * (size_t)m->rows * (size_t)m->row,
-                      sizeof *m->pool));
-    MDS_TRY(mds_alloc(&m->share, threads, sizeof *m->share));
-    MDS_TRY(mds_alloc(&m->count, threads * (size_t)m->n[0], sizeof *m->count));
+    m->potential = NULL, m->factor = NULL, m->slope = NULL;
+    MDS_TRY(mds_alloc(&m->potential, (size_t)(m->n[0] + m->order - 1) * (size_t)m->rows * (size_t)m->row,
+                      sizeof *m->potential));
     MDS_TRY(mds_alloc(&m->factor, modes, sizeof *m->factor));
     MDS_TRY(mds_alloc(&m->slope, modes, sizeof *m->slope));
     for (k = 0; k < 3; k++) {
@@ -180,22 +169,10 @@ mds_status mds_cpu_mesh_set(mds_device *d)
 
 mds_status mds_cpu_mesh_remap(mds_device *d)
 {
-    cpu_mesh    *m = d->mesh;
-    const size_t need = (size_t)d->n_slots;
-    size_t       c;
+    cpu_mesh *m = d->mesh;
 
-    if (d->params.coulomb != MDS_COULOMB_PME || need <= m->capacity) return MDS_OK;
-#define ROOM(array) (c = m->capacity, mds_grow(&(array), &c, need, sizeof *(array)))
-    MDS_TRY(ROOM(m->plane));
-    MDS_TRY(ROOM(m->start));
-    MDS_TRY(ROOM(m->sorted_start));
-    MDS_TRY(ROOM(m->slot));
-    MDS_TRY(ROOM(m->atom));
-    MDS_TRY(ROOM(m->sorted));
-    MDS_TRY(ROOM(m->force));
-#undef ROOM
-    m->capacity = need;
-    return MDS_OK;
+    if (d->params.coulomb != MDS_COULOMB_PME) return MDS_OK;
+    return mds_grow(&m->block, &m->capacity, ((size_t)d->n_slots + MESH_BLOCK - 1) / MESH_BLOCK, sizeof *m->block);
 }
 
 // ------------------------------------------------------------------------------------------------ spread
@@ -205,52 +182,64 @@ static int32_t part(int32_t n, int t, int threads)
     return (int32_t)((int64_t)n * t / threads);
 }
 
-/// Share out the sorted charges and the pool. count[t][plane] becomes where thread t's charges of that plane
-/// go.
-static void divide(mds_device *d)
+/// Blocks of share t, and the planes they touch.
+static void place(mds_device *d, mesh_frame frame, int t)
 {
-    cpu_mesh *m = d->mesh;
-    const int threads = d->n_threads;
-    int32_t   n = 0, p, first_plane = 0, total;
-    size_t    at = 0;
-    int       t;
+    cpu_mesh     *m = d->mesh;
+    share        *s = &m->share[t];
+    const int32_t blocks = (d->n_slots + MESH_BLOCK - 1) / MESH_BLOCK, begin = part(blocks, t, d->n_threads);
+    const int32_t first = begin * MESH_BLOCK, end = part(blocks, t + 1, d->n_threads);
+    const int32_t slots = (end * MESH_BLOCK < d->n_slots ? end * MESH_BLOCK : d->n_slots) - first;
+    int32_t       at[2] = {0, 0};
 
-    for (p = 0; p < m->n[0]; p++)
-        for (t = 0; t < threads; t++) {
-            const int32_t here = m->count[(size_t)t * (size_t)m->n[0] + (size_t)p];
-
-            m->count[(size_t)t * (size_t)m->n[0] + (size_t)p] = n;
-            n += here;
-        }
-    total = n;
-    for (t = 0; t < threads; t++) { // count[0][p] is the number of charges below plane p
-        share        *s = &m->share[t];
-        const int32_t last = part(total, t + 1, threads);
-
-        s->first = part(total, t, threads);
-        s->n = last - s->first;
-        while (first_plane + 1 < m->n[0] && m->count[first_plane + 1] <= s->first) first_plane++;
-        for (p = first_plane; p + 1 < m->n[0] && m->count[p + 1] < last; p++) continue;
-        s->low = first_plane;
-        s->planes = s->n ? p - first_plane + m->order : 0;
-        s->at = at;
-        at += (size_t)s->planes * (size_t)m->rows * (size_t)m->row;
+    s->first = begin;
+    s->n = end - begin;
+    s->planes = 0;
+    if (!s->n) return;
+    // the planes are counted from that of the share's middle
+    m->isa->place(&frame, 1, (const double(*)[3])d->x + first + slots / 2, d->charge + first + slots / 2, m->block + begin, at);
+    frame.centre = m->block[begin].start[0] / frame.plane;
+    at[0] = at[1] = 0;
+    m->isa->place(&frame, slots, (const double(*)[3])d->x + first, d->charge + first, m->block + begin, at);
+    s->low = (frame.centre + at[0] + m->n[0]) % m->n[0];
+    s->planes = at[1] - at[0] + m->order;
+    if (s->planes >= m->n[0]) {
+        s->low = 0;
+        s->planes = m->n[0] + m->order - 1;
     }
+}
+
+/// Room for the slabs.
+static mds_status divide(cpu_mesh *m)
+{
+    for (int t = 0; t < m->n_shares; t++) {
+        share       *s = &m->share[t];
+        const size_t need = (size_t)s->planes * (size_t)m->rows * (size_t)m->row;
+
+        if (need <= s->room) continue;
+        mds_free(s->slab);
+        s->slab = NULL;
+        s->room = 0;
+        MDS_TRY(mds_grow(&s->slab, &s->room, need + need / 16, sizeof *s->slab));
+    }
+    return MDS_OK;
 }
 
 static mesh_job job_of(const mds_device *d, int t)
 {
     const cpu_mesh *m = d->mesh;
     const share    *s = &m->share[t];
+    const int32_t   plane = m->rows * m->row;
 
     return (mesh_job){.n = s->n,
-                      .atom = m->sorted + s->first,
-                      .start = m->sorted_start + s->first,
-                      .slab = m->pool + s->at,
+                      .block = m->block + s->first,
+                      .slab = s->slab,
                       .row = m->row,
-                      .plane = m->rows * m->row,
-                      .theta = m->theta[0],
-                      .force = m->force + s->first};
+                      .plane = plane,
+                      .split = s->low * plane,
+                      .before = (m->n[0] - s->low) * plane,
+                      .after = -s->low * plane,
+                      .theta = m->theta[0]};
 }
 
 /// One row of the FFT's mesh from the rows of the slabs that hold parts of it, in thread order.
@@ -268,7 +257,7 @@ static void reduce_row(const mds_device *d, int32_t p, int32_t y, float *restric
         for (q = ((p - s->low + pad) % m->n[0] + m->n[0]) % m->n[0]; q < s->planes; q += m->n[0])
             for (r = (y + pad) % n1; r < m->rows; r += n1) {
                 const float *restrict in =
-                    m->pool + s->at + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
+                    s->slab + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
 
                 for (z = 0; z < n2; z++) out[z] += in[pad + z];
                 for (z = 0; z < pad; z++) out[n2 - pad + z] += in[z];
@@ -276,72 +265,33 @@ static void reduce_row(const mds_device *d, int32_t p, int32_t y, float *restric
     }
 }
 
-/// Cells of the slots of part t, and how many charges each plane has.
-static void place(mds_device *d, const mesh_frame *frame, int t)
-{
-    cpu_mesh     *m = d->mesh;
-    const int32_t begin = part(d->n_slots, t, d->n_threads), end = part(d->n_slots, t + 1, d->n_threads);
-    int32_t      *count = m->count + (size_t)t * (size_t)m->n[0], s;
-
-    memset(count, 0, (size_t)m->n[0] * sizeof *count);
-    m->isa->place(frame, begin, end, (const double(*)[3])d->x, d->charge, m->plane, m->start, m->atom);
-    for (s = begin; s < end; s++) {
-        if (d->atom_of[s] < 0 || d->charge[s] == 0)
-            m->plane[s] = -1; // padding and neutral atoms
-        else
-            count[m->plane[s]]++;
-    }
-}
-
-/// Charges of part t into the order of planes.
-static void sort(mds_device *d, int t)
-{
-    cpu_mesh     *m = d->mesh;
-    const int32_t end = part(d->n_slots, t + 1, d->n_threads);
-    int32_t      *count = m->count + (size_t)t * (size_t)m->n[0], s;
-
-    for (s = part(d->n_slots, t, d->n_threads); s < end; s++) {
-        if (m->plane[s] < 0) continue;
-        const int32_t to = count[m->plane[s]]++;
-
-        m->sorted[to] = m->atom[s];
-        m->slot[to] = s;
-        m->sorted_start[to] =
-            m->start[s] + m->plane[s] * m->rows * m->row; // counted from the share's first plane below
-    }
-}
-
-static void spread(mds_device *d)
+static mds_status spread(mds_device *d)
 {
     cpu_mesh     *m = d->mesh;
     const int     threads = d->n_threads;
     const int32_t lines = m->n[0] * m->n[1], stride = mds_fft_row(m->fft);
     float        *grid = mds_fft_grid(m->fft);
-    mesh_frame    frame = {.n = {m->n[0], m->n[1], m->n[2]}, .row = m->row};
+    mesh_frame    frame = {.n = {m->n[0], m->n[1], m->n[2]}, .row = m->row, .plane = m->rows * m->row};
     int32_t       line;
-    int           k, l, t;
+    int           t;
 
     mds_box_inverse(&d->box, frame.inv);
-    for (k = 0; k < 3; k++)
-        for (l = 0; l < 3; l++) frame.inv[k][l] *= m->n[l];
-            // loops over t, not over the team: every share is done however many threads OpenMP gives
+    // loops over t, not over the team: every share is done however many threads OpenMP gives
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (t = 0; t < threads; t++) place(d, &frame, t);
-    divide(d);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (t = 0; t < threads; t++) sort(d, t);
+    for (t = 0; t < threads; t++) place(d, frame, t);
+    MDS_TRY(divide(m));
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) {
         const mesh_job job = job_of(d, t);
-        int32_t       *start = m->sorted_start + m->share[t].first, s;
 
-        for (s = 0; s < job.n; s++) start[s] -= m->share[t].low * job.plane;
+        if (!job.n) continue;
         memset(job.slab, 0, (size_t)m->share[t].planes * (size_t)job.plane * sizeof *job.slab);
         m->isa->spread[m->order](&job);
     }
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (line = 0; line < lines; line++)
         reduce_row(d, line / m->n[1], line % m->n[1], grid + (size_t)line * (size_t)stride);
+    return MDS_OK;
 }
 
 // ------------------------------------------------------------------------------------------------- solve
@@ -471,56 +421,44 @@ static void solve(mds_device *d, mds_work work)
 
 // ------------------------------------------------------------------------------------------------ gather
 
-/// The potential into a thread's slab, padding included.
-static void expand(const mds_device *d, const mesh_job *job, const share *s)
+/// One plane of the potential into the padded mesh.
+static void expand(const cpu_mesh *m, int32_t q)
 {
-    const cpu_mesh *m = d->mesh;
-    const float    *grid = mds_fft_grid(m->fft);
-    const int32_t   pad = m->order - 1, n0 = m->n[0], n1 = m->n[1], n2 = m->n[2];
-    const size_t    stride = (size_t)mds_fft_row(m->fft);
-    int32_t         q, r;
+    const int32_t pad = m->order - 1, n1 = m->n[1], n2 = m->n[2], p = (q - pad + m->n[0]) % m->n[0];
+    const size_t  stride = (size_t)mds_fft_row(m->fft);
+    const float  *plane = mds_fft_grid(m->fft) + (size_t)p * (size_t)n1 * stride;
+    int32_t       r;
 
-    for (q = 0; q < s->planes; q++) {
-        const int32_t p = ((s->low - pad + q) % n0 + n0) % n0;
+    for (r = 0; r < m->rows; r++) {
+        const float *in = plane + (size_t)((r - pad + n1) % n1) * stride;
+        float       *out = m->potential + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
 
-        for (r = 0; r < m->rows; r++) {
-            const int32_t y = (r - pad + n1) % n1;
-            const float  *in = grid + ((size_t)p * (size_t)n1 + (size_t)y) * stride;
-            float        *out = job->slab + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
-
-            memcpy(out, in + n2 - pad, (size_t)pad * sizeof *out);
-            memcpy(out + pad, in, (size_t)n2 * sizeof *out);
-        }
+        memcpy(out, in + n2 - pad, (size_t)pad * sizeof *out);
+        memcpy(out + pad, in, (size_t)n2 * sizeof *out);
     }
 }
 
 static void gather(mds_device *d)
 {
-    cpu_mesh *m = d->mesh;
-    float     scale[3][3]; // grid units to Cartesian
-    double    inv[3][3];
-    int       k, l, t;
+    cpu_mesh     *m = d->mesh;
+    const int     threads = d->n_threads;
+    const int32_t planes = m->n[0] + m->order - 1;
+    double        inv[3][3];
+    int32_t       q;
+    int           t;
 
     mds_box_inverse(&d->box, inv);
-    for (k = 0; k < 3; k++)
-        for (l = 0; l < 3; l++) scale[k][l] = (float)(inv[k][l] * m->n[l]);
-#pragma omp parallel for schedule(static) num_threads(d->n_threads)
-    for (t = 0; t < d->n_threads; t++) {
-        const mesh_job job = job_of(d, t);
-        const int32_t *slot = m->slot + m->share[t].first;
-        float         *lines = d->f_thread[t];
-        int32_t        i;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (q = 0; q < planes; q++) expand(m, q);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (t = 0; t < threads; t++) {
+        mesh_job job = job_of(d, t);
 
-        expand(d, &job, &m->share[t]);
+        job.slab = m->potential;
+        job.line = d->f_thread[t] + (size_t)m->share[t].first * (MESH_BLOCK / CPU_CLUSTER * CPU_LINE);
+        for (int k = 0; k < 3; k++)
+            for (int l = 0; l < 3; l++) job.scale[k][l] = (float)(inv[k][l] * m->n[l]);
         m->isa->gather[m->order](&job);
-        for (i = 0; i < job.n; i++) {
-            const float *f = job.force[i];
-            float       *line = lines + (size_t)(slot[i] / CPU_CLUSTER) * CPU_LINE + slot[i] % CPU_CLUSTER;
-
-            line[0] += f[0] * scale[0][0]; // the inverse of a lower triangular box is lower triangular
-            line[CPU_CLUSTER] += f[0] * scale[1][0] + f[1] * scale[1][1];
-            line[2 * CPU_CLUSTER] += f[0] * scale[2][0] + f[1] * scale[2][1] + f[2] * scale[2][2];
-        }
     }
 }
 
@@ -541,7 +479,7 @@ mds_status mds_cpu_mesh_stage(mds_device *d, mds_phase phase, mds_work work)
         mds_timer_add((timer), now - clock);                                                                 \
         clock = now;                                                                                         \
     }
-    PHASE(MDS_SPREAD, MDS_T_SPREAD, spread(d))
+    PHASE(MDS_SPREAD, MDS_T_SPREAD, MDS_TRY(spread(d)))
     PHASE(MDS_FFT, MDS_T_FFT, mds_fft_forward(d->mesh->fft))
     PHASE(MDS_SOLVE, MDS_T_SOLVE, solve(d, work))
     PHASE(MDS_IFFT, MDS_T_FFT, mds_fft_backward(d->mesh->fft))
