@@ -6,8 +6,7 @@
 // broadcasts; along z a vector over the `order` points of one atom is what meets a row of the mesh, and Horner's rule
 // makes it directly: w - 1/2 is broadcast, the coefficients of the points are the vectors.
 //   spread: v_b = q theta_y[b] theta_z once per b, then row(a,b) += theta_x[a] v_b: 16 loads, FMAs and stores at
-//           order 4. Atoms of a water meet on the same rows, a few floats apart, and a load that overlaps a store
-//           still on its way waits for it: neighbouring turns therefore go to atoms far apart (isa_rows.h).
+//           order 4
 //   gather: per a, sums over b of theta_y row and theta_y' row, then three FMAs: 44 FMAs at order 4. The sums over
 //           z are left to the end of the block, where four atoms share their shuffles.
 // Orders 5 to 8 use rows of 8 floats of which the last weights are 0; rows are padded so that the extra floats
@@ -21,7 +20,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-enum { LANES = 8, STREAMS = 4 };
+enum { LANES = 8 };
 
 typedef float row4 __attribute__((vector_size(16), may_alias));
 typedef float row8 __attribute__((vector_size(32), may_alias));
@@ -99,6 +98,21 @@ ALWAYS void add_forces(const mesh_job *job, const mesh_block *block, float *line
         to[1] += x * scale[1][0] + y * scale[1][1];
         to[2] += x * scale[2][0] + y * scale[2][1] + z * scale[2][2];
     }
+}
+
+/// A job in registers: stores to the mesh would have the compiler read it again and again.
+typedef struct {
+    char        *slab;
+    ptrdiff_t    row, row3, plane; // bytes; three rows
+    int32_t      split, before, after;
+    const float *theta;
+} view;
+
+ALWAYS view view_of(const mesh_job *job)
+{
+    return (view){.slab = (char *)job->slab, .row = 4 * (ptrdiff_t)job->row, .row3 = 12 * (ptrdiff_t)job->row,
+                  .plane = 4 * (ptrdiff_t)job->plane, .split = job->split, .before = job->before, .after = job->after,
+                  .theta = job->theta};
 }
 
 #define ROW row4

@@ -30,59 +30,67 @@ ALWAYS ROW NAME(rise)(const float *theta, int order, float y)
     return w;
 }
 
-ALWAYS void NAME(spread_atom)(const mesh_job *job, int order, const mesh_block *block, const block16 *x,
-                              const block16 *y, int i)
+/// Row b of a plane, at p + b row floats: bytes, so that the multiples fit into addresses.
+ALWAYS float *NAME(at)(const view *v, const char *p, int b)
 {
-    const ptrdiff_t row = job->row, plane = job->plane;
-    const int32_t   start = block->start[i];
-    float          *grid = job->slab + start + (start < job->split ? job->before : job->after);
-    const ROW       z = NAME(along)(job->theta, order, block->y[2][i]) * block->q[i];
+    switch (b) {
+    case 0: return (float *)p;
+    case 1: return (float *)(p + v->row);
+    case 2: return (float *)(p + 2 * v->row);
+    case 3: return (float *)(p + v->row3);
+    case 4: return (float *)(p + 4 * v->row);
+    case 5: return (float *)(p + v->row3 + 2 * v->row);
+    case 6: return (float *)(p + 2 * v->row3);
+    default: return (float *)(p + v->row3 + 4 * v->row);
+    }
+}
+
+ALWAYS void NAME(spread_atom)(const view *v, int order, const mesh_block *block, const block16 *x, const block16 *y,
+                              int i)
+{
+    const int32_t start = block->start[i];
+    const char   *plane = v->slab + 4 * (ptrdiff_t)(start + (start < v->split ? v->before : v->after));
+    const ROW     z = NAME(along)(v->theta, order, block->y[2][i]) * block->q[i];
+    ROW           yz[MESH_MAX_ORDER];
 
 #pragma GCC unroll 8
-    for (int b = 0; b < order; b++) {
-        const ROW yz = ((const float *)&y[b])[i] * z;
+    for (int b = 0; b < order; b++) yz[b] = ((const float *)&y[b])[i] * z;
+#pragma GCC unroll 8
+    for (int a = 0; a < order; a++) {
+        const float along_x = ((const float *)&x[a])[i];
 
 #pragma GCC unroll 8
-        for (int a = 0; a < order; a++) {
-            float    *line = grid + a * plane + b * row;
-            const ROW sum = NAME(load)(line) + ((const float *)&x[a])[i] * yz;
+        for (int b = 0; b < order; b++) {
+            float    *line = NAME(at)(v, plane, b);
+            const ROW sum = NAME(load)(line) + along_x * yz[b];
 
             memcpy(line, &sum, sizeof sum);
         }
+        plane += v->plane;
     }
 }
 
-/// Blocks go in STREAMS streams side by side, and turns alternate among them: neighbours in time are then far apart in
-/// space. The order, and so the sums, depend on the number of blocks alone.
 ALWAYS void NAME(spread)(const mesh_job *job, int order)
 {
-    block16       x[STREAMS][MESH_MAX_ORDER], y[STREAMS][MESH_MAX_ORDER];
-    const int32_t length = (job->n + STREAMS - 1) / STREAMS;
+    const view v = view_of(job);
 
-    for (int32_t k = 0; k < length; k++) {
-        const mesh_block *block[STREAMS];
-        int               n = 0;
+    for (int32_t k = 0; k < job->n; k++) {
+        const mesh_block *block = job->block + k;
+        block16           x[MESH_MAX_ORDER], y[MESH_MAX_ORDER];
 
-        for (int s = 0; s < STREAMS; s++) {
-            if (s * length + k >= job->n) break;
-            block[s] = job->block + s * length + k;
-            weights(job->theta, order, block[s]->y[0], x[s]);
-            weights(job->theta, order, block[s]->y[1], y[s]);
-            n++;
-        }
+        weights(v.theta, order, block->y[0], x);
+        weights(v.theta, order, block->y[1], y);
         for (int i = 0; i < MESH_BLOCK; i++)
-            for (int s = 0; s < n; s++)
-                if (block[s]->q[i] != 0) NAME(spread_atom)(job, order, block[s], x[s], y[s], i);
+            if (block->q[i] != 0) NAME(spread_atom)(&v, order, block, x, y, i);
     }
 }
 
-ALWAYS void NAME(gather_atom)(const mesh_job *job, int order, const mesh_block *block, const block16 (*w)[MESH_MAX_ORDER],
+ALWAYS void NAME(gather_atom)(const view *v, int order, const mesh_block *block, const block16 (*w)[MESH_MAX_ORDER],
                               int i, row4 (*part)[MESH_BLOCK])
 {
-    const ptrdiff_t row = job->row, plane = job->plane;
-    const float    *grid = job->slab + block->start[i];
-    const ROW       z = NAME(along)(job->theta, order, block->y[2][i]), dz = NAME(rise)(job->theta, order, block->y[2][i]);
-    ROW             fx = {0}, fy = {0}, fz = {0};
+    const char *plane = v->slab + 4 * (ptrdiff_t)block->start[i];
+    const ROW   z = NAME(along)(v->theta, order, block->y[2][i]), dz = NAME(rise)(v->theta, order, block->y[2][i]);
+    ROW         fx = {0}, fy = {0}, fz = {0};
 
 #pragma GCC unroll 8
     for (int a = 0; a < order; a++) {
@@ -90,7 +98,7 @@ ALWAYS void NAME(gather_atom)(const mesh_job *job, int order, const mesh_block *
 
 #pragma GCC unroll 8
         for (int b = 0; b < order; b++) {
-            const ROW line = NAME(load)(grid + a * plane + b * row);
+            const ROW line = NAME(load)(NAME(at)(v, plane, b));
 
             s += ((const float *)&w[1][b])[i] * line;
             d += ((const float *)&w[3][b])[i] * line;
@@ -98,6 +106,7 @@ ALWAYS void NAME(gather_atom)(const mesh_job *job, int order, const mesh_block *
         fx += ((const float *)&w[2][a])[i] * s;
         fy += ((const float *)&w[0][a])[i] * d;
         fz += ((const float *)&w[0][a])[i] * s;
+        plane += v->plane;
     }
     part[0][i] = NAME(fold)(fx * z);
     part[1][i] = NAME(fold)(fy * z);
@@ -106,18 +115,20 @@ ALWAYS void NAME(gather_atom)(const mesh_job *job, int order, const mesh_block *
 
 ALWAYS void NAME(gather)(const mesh_job *job, int order)
 {
+    const view v = view_of(job);
+
     for (int32_t k = 0; k < job->n; k++) {
         const mesh_block *block = job->block + k;
         block16           w[4][MESH_MAX_ORDER]; // x, y, slopes of x, of y
         row4              part[3][MESH_BLOCK];
 
-        weights(job->theta, order, block->y[0], w[0]);
-        weights(job->theta, order, block->y[1], w[1]);
-        slopes(job->theta, order, block->y[0], w[2]);
-        slopes(job->theta, order, block->y[1], w[3]);
+        weights(v.theta, order, block->y[0], w[0]);
+        weights(v.theta, order, block->y[1], w[1]);
+        slopes(v.theta, order, block->y[0], w[2]);
+        slopes(v.theta, order, block->y[1], w[3]);
         for (int i = 0; i < MESH_BLOCK; i++) {
             if (block->q[i] != 0)
-                NAME(gather_atom)(job, order, block, (const block16(*)[MESH_MAX_ORDER])w, i, part);
+                NAME(gather_atom)(&v, order, block, (const block16(*)[MESH_MAX_ORDER])w, i, part);
             else
                 part[0][i] = part[1][i] = part[2][i] = (row4){0};
         }
