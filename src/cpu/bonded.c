@@ -175,18 +175,12 @@ static void add_block_virial(const bonded_place *w, int32_t n)
 static void run_block(const mds_device *d, const bonded_block *block, const bonded_place *w, double *x, float *lines, bool virial)
 {
     const cpu_bonded *b = d->bonded;
-    const int32_t    *slot = b->slot + block->first_atom;
 
-    for (int32_t i = 0; i < block->n_atoms; i++) memcpy(x + 4 * i, d->x[slot[i]], sizeof d->x[0]);
-    memset(w->f, 0, 4 * (size_t)block->n_atoms * sizeof *w->f);
+    mds_cpu_bonded_rows_in(block, b->slot, (const double(*)[3])d->x, x, w->f);
     for (int32_t r = 0; r < block->n_runs; r++) b->kernel(&b->run[block->first_run + r], w);
     if (virial) add_block_virial(w, block->n_atoms);
     for (int32_t s = 0; s < block->n_singles; s++) run_single(w, d, &b->single[block->first_single + s]);
-    for (int32_t i = 0; i < block->n_atoms; i++) {
-        float *line = lines + (size_t)(slot[i] / CPU_CLUSTER) * CPU_LINE + slot[i] % CPU_CLUSTER;
-
-        for (int k = 0; k < 3; k++) line[k * CPU_CLUSTER] += (float)w->f[4 * i + k];
-    }
+    mds_cpu_bonded_rows_out(block, b->slot, w->f, lines);
 }
 
 mds_status mds_cpu_bonded_stage(mds_device *d, mds_work work)
@@ -240,41 +234,27 @@ static mds_status open_maps(mds_device *d)
 
 mds_status mds_cpu_bonded_open(mds_device *d)
 {
-    cpu_bonded *b;
+    bonded_source source[MDS_N_TERMS];
 
     MDS_TRY(mds_alloc(&d->bonded, 1, sizeof *d->bonded));
-    b = d->bonded;
     choose_level(d);
-    MDS_TRY(mds_cpu_bonded_blocks(d->system, d->n_threads, b));
-    MDS_TRY(mds_alloc(&b->slot, (size_t)b->n_atoms, sizeof *b->slot));
-    MDS_TRY(mds_alloc(&b->x, (size_t)d->n_threads, sizeof *b->x));
-    MDS_TRY(mds_alloc(&b->f, (size_t)d->n_threads, sizeof *b->f));
-    for (int t = 0; t < d->n_threads; t++) {
-        MDS_TRY(mds_alloc(&b->x[t], 4 * (size_t)b->max_atoms, sizeof *b->x[t]));
-        MDS_TRY(mds_alloc(&b->f[t], 4 * (size_t)b->max_atoms, sizeof *b->f[t]));
-    }
+    for (int k = 0; k < MDS_N_TERMS; k++)
+        source[k] = (bonded_source){k, mds_term_table[k].n_atoms, mds_term_table[k].n_params, &d->system->term[k]};
+    MDS_TRY(mds_cpu_bonded_blocks(source, MDS_N_TERMS, d->n_atoms, d->n_threads, d->bonded));
     return open_maps(d);
 }
 
 void mds_cpu_bonded_close(mds_device *d)
 {
-    cpu_bonded *b = d->bonded;
-
-    if (!b) return;
-    for (int t = 0; t < d->n_threads; t++) {
-        if (b->x) mds_free(b->x[t]);
-        if (b->f) mds_free(b->f[t]);
-    }
-    void *part[] = {b->x, b->f, b->block, b->first_block, b->atom, b->slot, b->run, b->single, b->offset, b->param, b->cells, b};
-
-    for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) mds_free(part[k]);
+    if (!d->bonded) return;
+    mds_free(d->bonded->cells);
+    mds_cpu_bonded_blocks_free(d->bonded, d->n_threads);
+    mds_free(d->bonded);
     d->bonded = NULL;
 }
 
 mds_status mds_cpu_bonded_remap(mds_device *d)
 {
-    cpu_bonded *b = d->bonded;
-
-    for (int32_t i = 0; i < b->n_atoms; i++) b->slot[i] = d->slot_of[b->atom[i]];
+    mds_cpu_bonded_blocks_remap(d->slot_of, d->bonded);
     return MDS_OK;
 }

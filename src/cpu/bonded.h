@@ -21,6 +21,7 @@ typedef enum {
     BONDED_COSINE_6, // { p0 .. p6 }, Q = 0
     BONDED_FOURIER,  // { p0 .. p6, q0 .. q5 }
     BONDED_IMPROPER, // { xi0, k }
+    BONDED_EXCLUDED_PAIR, // { qq }, kJ nm/mol (isa_excluded.c)
     BONDED_N_BATCHES
 } bonded_batch;
 
@@ -72,8 +73,21 @@ struct cpu_bonded {
     double        *cells;           // [n_maps][map_size][map_size][16] CMAP polynomials
 };
 
-/// Cut the terms of the system into blocks and batches. Everything but slots, kernel, x, f, cells.
-mds_status mds_cpu_bonded_blocks(const mds_system *system, int n_threads, cpu_bonded *bonded);
+/// Terms of one kind on their way into blocks: an mds_term_kind or BONDED_EXCLUDED.
+enum { BONDED_EXCLUDED = MDS_N_TERMS };
+typedef struct {
+    int              kind, n_atoms, n_params;
+    const mds_terms *terms;
+} bonded_source;
+
+/// Cut terms into blocks and batches; rows for every thread. n_atoms: of the system. Not the kernel, not the cells.
+mds_status mds_cpu_bonded_blocks(const bonded_source *source, int n_sources, int32_t n_atoms, int n_threads, cpu_bonded *out);
+void       mds_cpu_bonded_blocks_free(cpu_bonded *blocks, int n_threads);
+void       mds_cpu_bonded_blocks_remap(const int32_t *slot_of, cpu_bonded *blocks);
+/// Positions of a block's atoms into rows, forces zero.
+void mds_cpu_bonded_rows_in(const bonded_block *block, const int32_t *slot, const double (*from)[3], double *x, double *f);
+/// Rows of forces into the lines of a thread.
+void mds_cpu_bonded_rows_out(const bonded_block *block, const int32_t *slot, const double *f, float *lines);
 
 void mds_isa_bonded_generic(const bonded_run *, const bonded_place *);
 void mds_isa_bonded_avx2(const bonded_run *, const bonded_place *);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the system's bonded terms to blocks and batches (bonded.h); once, at open.
+// From bonded terms, or excluded pairs, to blocks and batches (bonded.h); once, at open.
 //
 // A term belongs to the block that its lowest atom id falls into. Blocks are cut where the cost so far reaches BLOCK_COST, which
 // does not depend on threads; threads take neighbouring blocks of about equal cost. Cosine torsions on the same four atoms, as
@@ -13,11 +13,11 @@
 /// Some 100 atoms of a protein: rows of 64 bytes an atom stay in the first-level cache beside the batches' parameters.
 enum { BLOCK_COST = 20000 };
 
-/// Cycles a term, about; measured once (benchmarks/results).
-static const int term_cost[MDS_N_TERMS] = {
+/// Cycles a term, about.
+static const int term_cost[BONDED_EXCLUDED + 1] = {
     [MDS_TERM_BOND] = 10, [MDS_TERM_BOND_G96] = 30,         [MDS_TERM_BOND_MORSE] = 60, [MDS_TERM_ANGLE] = 25, [MDS_TERM_ANGLE_G96] = 80,
     [MDS_TERM_UREY_BRADLEY] = 35, [MDS_TERM_PROPER] = 35,   [MDS_TERM_PERIODIC_IMPROPER] = 35, [MDS_TERM_RB] = 35, [MDS_TERM_IMPROPER] = 40,
-    [MDS_TERM_CMAP] = 500, [MDS_TERM_PAIR14] = 12,          [MDS_TERM_RESTRAINT] = 30,
+    [MDS_TERM_CMAP] = 500, [MDS_TERM_PAIR14] = 12,          [MDS_TERM_RESTRAINT] = 30,           [BONDED_EXCLUDED] = 12,
 };
 
 /// A term on its way into a batch. Atoms are rows of the block.
@@ -28,14 +28,16 @@ typedef struct {
     double       param[2 * BONDED_MAX_COSINE + 1];
 } item;
 
-static const int batch_atoms[BONDED_N_BATCHES] = {2, 2, 3, 4, 4, 4, 4}, batch_params[BONDED_N_BATCHES] = {2, 3, 2, 4, 7, 13, 2};
+static const int batch_atoms[BONDED_N_BATCHES] = {2, 2, 3, 4, 4, 4, 4, 2}, batch_params[BONDED_N_BATCHES] = {2, 3, 2, 4, 7, 13, 2, 1};
 
 typedef struct {
-    const mds_system *system;
+    const bonded_source *source; // [n_sources]
+    int               n_sources;
+    int32_t           n_atoms;  // of the system
     cpu_bonded       *out;
-    int32_t          *block_of; // [n_atoms of the system]
-    int32_t          *row_of;   // [n_atoms of the system] in the block being built, -1: not there
-    int32_t          *start, *term; // terms of block b: kind and index in turn, from 2 start[b] on
+    int32_t          *block_of; // [n_atoms]
+    int32_t          *row_of;   // [n_atoms] in the block being built, -1: not there
+    int32_t          *start, *term; // terms of block b: source and index in turn, from 2 start[b] on
     int64_t          *cost;     // [n_blocks]
     item             *items;
     int32_t           n_items;
@@ -50,21 +52,22 @@ static int32_t lowest(const int32_t *atom, int n)
     return low;
 }
 
+/// Lowest atom of term i of a source.
+static int32_t lead_of(const bonded_source *source, int32_t i)
+{
+    return lowest(source->terms->atom + (size_t)source->n_atoms * (size_t)i, source->n_atoms);
+}
+
 /// Block of every atom by the cost of the terms that it leads.
 static mds_status cut(builder *b)
 {
-    const mds_system *s = b->system;
-    int64_t          *lead = NULL, sum = 0;
-    int32_t           n = 0;
+    int64_t *lead = NULL, sum = 0;
+    int32_t  n = 0;
 
-    MDS_TRY(mds_alloc(&lead, (size_t)s->n_atoms, sizeof *lead));
-    for (int kind = 0; kind < MDS_N_TERMS; kind++) {
-        const int n_atoms = mds_term_table[kind].n_atoms;
-
-        for (int32_t i = 0; i < s->term[kind].n; i++)
-            lead[lowest(s->term[kind].atom + (size_t)n_atoms * (size_t)i, n_atoms)] += term_cost[kind];
-    }
-    for (int32_t i = 0; i < s->n_atoms; i++) {
+    MDS_TRY(mds_alloc(&lead, (size_t)b->n_atoms, sizeof *lead));
+    for (int k = 0; k < b->n_sources; k++)
+        for (int32_t i = 0; i < b->source[k].terms->n; i++) lead[lead_of(&b->source[k], i)] += term_cost[b->source[k].kind];
+    for (int32_t i = 0; i < b->n_atoms; i++) {
         b->block_of[i] = n;
         sum += lead[i];
         if (sum < BLOCK_COST) continue;
@@ -73,38 +76,34 @@ static mds_status cut(builder *b)
     }
     b->out->n_blocks = n + (sum > 0);
     MDS_TRY(mds_alloc(&b->cost, (size_t)b->out->n_blocks, sizeof *b->cost));
-    for (int32_t i = 0; i < s->n_atoms; i++)
+    for (int32_t i = 0; i < b->n_atoms; i++)
         if (lead[i]) b->cost[b->block_of[i]] += lead[i];
     mds_free(lead);
     return MDS_OK;
 }
 
-/// Terms of every block, kind after kind, in the order of the system.
+/// Terms of every block, source after source, in the order given.
 static mds_status sort(builder *b)
 {
-    const mds_system *s = b->system;
-    size_t            total = 0;
+    size_t total = 0;
 
-    for (int kind = 0; kind < MDS_N_TERMS; kind++) total += (size_t)s->term[kind].n;
+    for (int k = 0; k < b->n_sources; k++) total += (size_t)b->source[k].terms->n;
     MDS_TRY(mds_alloc(&b->start, (size_t)b->out->n_blocks + 2, sizeof *b->start));
     MDS_TRY(mds_alloc(&b->term, 2 * total, sizeof *b->term));
     for (int pass = 0; pass < 2; pass++) {
-        for (int kind = 0; kind < MDS_N_TERMS; kind++) {
-            const int n_atoms = mds_term_table[kind].n_atoms;
-
-            for (int32_t i = 0; i < s->term[kind].n; i++) {
-                const int32_t block = b->block_of[lowest(s->term[kind].atom + (size_t)n_atoms * (size_t)i, n_atoms)];
+        for (int k = 0; k < b->n_sources; k++)
+            for (int32_t i = 0; i < b->source[k].terms->n; i++) {
+                const int32_t block = b->block_of[lead_of(&b->source[k], i)];
 
                 if (pass == 0) {
                     b->start[block + 2]++; // two ahead: filling moves it one back
                 } else {
                     const size_t at = 2 * (size_t)b->start[block + 1]++;
 
-                    b->term[at] = kind;
+                    b->term[at] = k;
                     b->term[at + 1] = i;
                 }
             }
-        }
         for (int32_t k = 2; pass == 0 && k < b->out->n_blocks + 2; k++) b->start[k] += b->start[k - 1];
     }
     return MDS_OK;
@@ -125,8 +124,9 @@ static mds_status collect_atoms(builder *b, int32_t k, bonded_block *block)
 
     block->first_atom = out->n_atoms;
     for (int32_t t = b->start[k]; t < b->start[k + 1]; t++) {
-        const int      kind = b->term[2 * (size_t)t], n_atoms = mds_term_table[kind].n_atoms;
-        const int32_t *atom = b->system->term[kind].atom + (size_t)n_atoms * (size_t)b->term[2 * (size_t)t + 1];
+        const bonded_source *source = &b->source[b->term[2 * (size_t)t]];
+        const int            n_atoms = source->n_atoms;
+        const int32_t       *atom = source->terms->atom + (size_t)n_atoms * (size_t)b->term[2 * (size_t)t + 1];
 
         MDS_TRY(mds_grow(&out->atom, &b->cap_atom, (size_t)(block->first_atom + n + n_atoms), sizeof *out->atom));
         for (int a = 0; a < n_atoms; a++) {
@@ -226,6 +226,7 @@ static mds_status add_single(builder *b, int kind, const int32_t *atom, const do
 
 static mds_status add_term(builder *b, int kind, const int32_t *atom, const double *param)
 {
+    if (kind == BONDED_EXCLUDED) return new_item(b, BONDED_EXCLUDED_PAIR, MDS_EN_COUL, 2, atom, param, 1);
     const mds_energy energy = mds_term_table[kind].energy;
 
     switch (kind) {
@@ -307,12 +308,11 @@ static mds_status build_block(builder *b, int32_t k)
     block->first_single = out->n_singles;
     b->n_items = 0;
     for (int32_t t = b->start[k]; t < b->start[k + 1]; t++) {
-        const int        kind = b->term[2 * (size_t)t];
-        const size_t     i = (size_t)b->term[2 * (size_t)t + 1];
-        const mds_terms *terms = &b->system->term[kind];
+        const bonded_source *source = &b->source[b->term[2 * (size_t)t]];
+        const size_t         i = (size_t)b->term[2 * (size_t)t + 1];
 
-        MDS_TRY(add_term(b, kind, terms->atom + (size_t)mds_term_table[kind].n_atoms * i,
-                         terms->param + (size_t)mds_term_table[kind].n_params * i));
+        MDS_TRY(add_term(b, source->kind, source->terms->atom + (size_t)source->n_atoms * i,
+                         source->terms->param + (size_t)source->n_params * i));
     }
     for (int32_t i = 0; i < b->n_items; i++) narrow(&b->items[i]);
     for (int kind = 0; kind < BONDED_N_BATCHES; kind++)
@@ -345,7 +345,7 @@ static mds_status share(builder *b, int n_threads)
 static mds_status build(builder *b, int n_threads)
 {
     cpu_bonded  *out = b->out;
-    const size_t n = (size_t)b->system->n_atoms;
+    const size_t n = (size_t)b->n_atoms;
     size_t       offset = 0, param = 0;
 
     MDS_TRY(mds_alloc(&b->block_of, n, sizeof *b->block_of));
@@ -364,9 +364,9 @@ static mds_status build(builder *b, int n_threads)
     return share(b, n_threads);
 }
 
-mds_status mds_cpu_bonded_blocks(const mds_system *s, int n_threads, cpu_bonded *out)
+mds_status mds_cpu_bonded_blocks(const bonded_source *source, int n_sources, int32_t n_atoms, int n_threads, cpu_bonded *out)
 {
-    builder          b = {.system = s, .out = out};
+    builder          b = {.source = source, .n_sources = n_sources, .n_atoms = n_atoms, .out = out};
     const mds_status status = build(&b, n_threads);
 
     mds_free(b.block_of);
@@ -375,5 +375,46 @@ mds_status mds_cpu_bonded_blocks(const mds_system *s, int n_threads, cpu_bonded 
     mds_free(b.term);
     mds_free(b.cost);
     mds_free(b.items);
-    return status;
+    MDS_TRY(status);
+    MDS_TRY(mds_alloc(&out->slot, (size_t)out->n_atoms, sizeof *out->slot));
+    MDS_TRY(mds_alloc(&out->x, (size_t)n_threads, sizeof *out->x));
+    MDS_TRY(mds_alloc(&out->f, (size_t)n_threads, sizeof *out->f));
+    for (int t = 0; t < n_threads; t++) {
+        MDS_TRY(mds_alloc(&out->x[t], 4 * (size_t)out->max_atoms, sizeof *out->x[t]));
+        MDS_TRY(mds_alloc(&out->f[t], 4 * (size_t)out->max_atoms, sizeof *out->f[t]));
+    }
+    return MDS_OK;
+}
+
+void mds_cpu_bonded_blocks_free(cpu_bonded *b, int n_threads)
+{
+    for (int t = 0; t < n_threads; t++) {
+        if (b->x) mds_free(b->x[t]);
+        if (b->f) mds_free(b->f[t]);
+    }
+    void *part[] = {b->x, b->f, b->block, b->first_block, b->atom, b->slot, b->run, b->single, b->offset, b->param};
+
+    for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) mds_free(part[k]);
+    memset(b, 0, sizeof *b);
+}
+
+void mds_cpu_bonded_blocks_remap(const int32_t *slot_of, cpu_bonded *b)
+{
+    for (int32_t i = 0; i < b->n_atoms; i++) b->slot[i] = slot_of[b->atom[i]];
+}
+
+void mds_cpu_bonded_rows_in(const bonded_block *block, const int32_t *slot, const double (*from)[3], double *x, double *f)
+{
+    for (int32_t i = 0; i < block->n_atoms; i++) memcpy(x + 4 * i, from[slot[block->first_atom + i]], 3 * sizeof *x);
+    memset(f, 0, 4 * (size_t)block->n_atoms * sizeof *f);
+}
+
+void mds_cpu_bonded_rows_out(const bonded_block *block, const int32_t *slot, const double *f, float *lines)
+{
+    for (int32_t i = 0; i < block->n_atoms; i++) {
+        const int32_t s = slot[block->first_atom + i];
+        float        *line = lines + (size_t)(s / CPU_CLUSTER) * CPU_LINE + s % CPU_CLUSTER;
+
+        for (int k = 0; k < 3; k++) line[k * CPU_CLUSTER] += (float)f[4 * i + k];
+    }
 }

@@ -150,7 +150,7 @@ static mds_status cpu_set(mds_device *d, const mds_params *params)
 /// Room for n slots in every array by slot; contents are kept where they were.
 mds_status mds_cpu_reserve(mds_device *d, int32_t n)
 {
-    const size_t need = ((size_t)n + 15) / 16 * 16;
+    const size_t need = ((size_t)n + 16) / 16 * 16; // one more at least: vectors read rows of four doubles
     size_t       c;
     int          t;
 

@@ -9,24 +9,25 @@
 // to 1e-12: no division, no cancellation, and r = 0 is nothing special. Beyond it Phi is 1 (prolate) or erf
 // (Gaussian, rare). Reaction field has the same form with k r^2 - c in place of -Phi/r, and nothing beyond
 // the cut-off (GROMACS' convention). These terms count as coul_sr.
-#include "cpu/cpu.h"
+//
+// Three atoms that exclude each other and nobody else, as waters do, are found at open; those with the charges of the first such
+// triple are done as triples in the order of slots. All other pairs go into blocks like bonded terms (bonded.h). Kernels:
+// isa_excluded.c.
+#include "cpu/excluded.h"
 
 #include "base/units.h"
-#include "cpu/isa_mesh.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct {
-    int32_t i, j; // slots
-    double  qq;   // kJ nm/mol
-} excluded_pair;
-
 struct cpu_excluded {
-    excluded_pair *pair;
-    int32_t        n;
-    size_t         capacity;
-    double         sum_q2; // e^2
+    const excluded_kernels *kernels;
+    cpu_bonded       blocks;  // the pairs that are in no triple
+    excluded_triples triples;
+    int32_t         *member;  // [n][3] atoms of the triples
+    int32_t         *leads;   // [n_atoms] triple whose first atom this is, or -1
+    int32_t         *slot;    // triples.slot
+    double           sum_q2;  // e^2
     // the polynomial and what it was made for
     mds_short      range;
     mds_coulomb    coulomb;
@@ -35,107 +36,158 @@ struct cpu_excluded {
     bool           ready;
 };
 
-void mds_cpu_excluded_close(mds_device *d)
+// ---------------------------------------------------------------------------------------------------- life
+
+static void choose_level(mds_device *d)
 {
-    if (d->excluded) mds_free(d->excluded->pair);
-    mds_free(d->excluded);
-    d->excluded = NULL;
+    d->excluded->kernels = &mds_isa_excluded_generic;
+#ifdef MDS_HAVE_AVX2
+    if (!strcmp(d->isa, "avx2")) d->excluded->kernels = &mds_isa_excluded_avx2;
+#endif
+#ifdef MDS_HAVE_AVX512
+    if (!strcmp(d->isa, "avx512")) d->excluded->kernels = &mds_isa_excluded_avx512;
+#endif
+}
+
+/// Charge product of an excluded pair, kJ nm/mol.
+static double product(const mds_system *s, int32_t i, int32_t j)
+{
+    return MDS_COULOMB * s->charge[i] * s->charge[j];
+}
+
+/// Excluded partners of i with a charge, if i has one and there are at most two; their number, or 3 for more.
+static int partners(const mds_system *s, int32_t i, int32_t out[2])
+{
+    int n = 0;
+
+    for (int32_t e = s->excl_start[i]; e < s->excl_start[i + 1] && n < 3; e++) {
+        if (s->excl[e] == i || product(s, i, s->excl[e]) == 0) continue;
+        if (n < 2) out[n] = s->excl[e];
+        n++;
+    }
+    return n;
+}
+
+/// Whether i is the lowest of three atoms that exclude each other and nobody else.
+static bool is_triple(const mds_system *s, int32_t i, int32_t atom[3])
+{
+    int32_t j[2], k[2];
+
+    atom[0] = i;
+    if (partners(s, i, atom + 1) != 2 || atom[1] < i || atom[2] < atom[1]) return false;
+    return partners(s, atom[1], j) == 2 && partners(s, atom[2], k) == 2 && j[0] == i && j[1] == atom[2] && k[0] == i && k[1] == atom[1];
+}
+
+/// The triples with the charges of the first.
+static mds_status find_triples(mds_device *d)
+{
+    const mds_system *s = d->system;
+    cpu_excluded     *e = d->excluded;
+    size_t            capacity = 0;
+
+    MDS_TRY(mds_alloc(&e->leads, (size_t)s->n_atoms, sizeof *e->leads));
+    for (int32_t i = 0; i < s->n_atoms; i++) e->leads[i] = -1;
+    for (int32_t i = 0; i < s->n_atoms; i++) {
+        int32_t atom[3];
+
+        if (!is_triple(s, i, atom)) continue;
+        const double qq[3] = {product(s, atom[0], atom[1]), product(s, atom[0], atom[2]), product(s, atom[1], atom[2])};
+
+        if (!e->triples.n) memcpy(e->triples.qq, qq, sizeof qq);
+        if (memcmp(e->triples.qq, qq, sizeof qq)) continue;
+        MDS_TRY(mds_grow(&e->member, &capacity, 3 * ((size_t)e->triples.n + 1), sizeof *e->member));
+        memcpy(e->member + 3 * (size_t)e->triples.n, atom, sizeof atom);
+        e->leads[i] = e->triples.n++;
+    }
+    return MDS_OK;
+}
+
+static int32_t n_batches(const cpu_excluded *e)
+{
+    return (e->triples.n + EXCLUDED_LANES - 1) / EXCLUDED_LANES;
+}
+
+/// All other pairs, as terms.
+static mds_status collect_pairs(mds_device *d, mds_terms *pairs)
+{
+    const mds_system *s = d->system;
+    cpu_excluded     *x = d->excluded;
+    bool             *done;
+
+    MDS_TRY(mds_alloc(&done, (size_t)s->n_atoms, sizeof *done)); // in a triple
+    for (int32_t k = 0; k < 3 * x->triples.n; k++) done[x->member[k]] = true;
+    for (int32_t i = 0; i < s->n_atoms; i++)
+        for (int32_t e = s->excl_start[i]; e < s->excl_start[i + 1]; e++) {
+            const double qq = product(s, i, s->excl[e]);
+
+            if (done[i] || s->excl[e] <= i || qq == 0) continue;
+            MDS_TRY(mds_grow(&pairs->atom, &pairs->cap_atom, 2 * ((size_t)pairs->n + 1), sizeof *pairs->atom));
+            MDS_TRY(mds_grow(&pairs->param, &pairs->cap_param, (size_t)pairs->n + 1, sizeof *pairs->param));
+            pairs->atom[2 * (size_t)pairs->n] = i;
+            pairs->atom[2 * (size_t)pairs->n + 1] = s->excl[e];
+            pairs->param[pairs->n++] = qq;
+        }
+    mds_free(done);
+    return MDS_OK;
 }
 
 mds_status mds_cpu_excluded_open(mds_device *d)
 {
     const mds_system *s = d->system;
-    size_t            n = 0;
-    int32_t           i, e;
+    mds_terms         pairs = {0};
+    mds_status        status;
 
     MDS_TRY(mds_alloc(&d->excluded, 1, sizeof *d->excluded));
-    for (i = 0; i < s->n_atoms; i++) {
-        d->excluded->sum_q2 += s->charge[i] * s->charge[i];
-        for (e = s->excl_start[i]; e < s->excl_start[i + 1]; e++)
-            n += s->excl[e] > i && s->charge[i] * s->charge[s->excl[e]] != 0;
-    }
-    d->excluded->n = (int32_t)n;
-    return mds_alloc(&d->excluded->pair, n, sizeof *d->excluded->pair);
+    choose_level(d);
+    for (int32_t i = 0; i < s->n_atoms; i++) d->excluded->sum_q2 += s->charge[i] * s->charge[i];
+    MDS_TRY(find_triples(d));
+    MDS_TRY(mds_alloc(&d->excluded->slot, 3 * EXCLUDED_LANES * (size_t)n_batches(d->excluded), sizeof *d->excluded->slot));
+    d->excluded->triples.slot = d->excluded->slot;
+    status = collect_pairs(d, &pairs);
+    const bonded_source source = {BONDED_EXCLUDED, 2, 1, &pairs};
+    if (status == MDS_OK) status = mds_cpu_bonded_blocks(&source, 1, d->n_atoms, d->n_threads, &d->excluded->blocks);
+    mds_free(pairs.atom);
+    mds_free(pairs.param);
+    return status;
 }
 
-/// Pairs in the order of slots, so that neighbours in the list share cache lines.
+void mds_cpu_excluded_close(mds_device *d)
+{
+    if (!d->excluded) return;
+    mds_cpu_bonded_blocks_free(&d->excluded->blocks, d->n_threads);
+    mds_free(d->excluded->member);
+    mds_free(d->excluded->leads);
+    mds_free(d->excluded->slot);
+    mds_free(d->excluded);
+    d->excluded = NULL;
+}
+
+/// Triples in the order of slots of their first atoms.
 mds_status mds_cpu_excluded_remap(mds_device *d)
 {
-    const mds_system *s = d->system;
-    excluded_pair    *pair = d->excluded->pair;
-    int32_t           slot, e;
+    cpu_excluded *e = d->excluded;
+    int32_t       n = 0;
 
-    for (slot = 0; slot < d->n_slots; slot++) {
-        const int32_t i = d->atom_of[slot];
+    mds_cpu_bonded_blocks_remap(d->slot_of, &e->blocks);
+    for (int32_t slot = 0; e->triples.n && slot < d->n_slots; slot++) {
+        const int32_t i = d->atom_of[slot], k = i < 0 ? -1 : e->leads[i];
 
-        for (e = i < 0 ? 0 : s->excl_start[i]; e < (i < 0 ? 0 : s->excl_start[i + 1]); e++) {
-            const double qq = MDS_COULOMB * s->charge[i] * s->charge[s->excl[e]];
-
-            if (s->excl[e] > i && qq != 0)
-                *pair++ = (excluded_pair){.i = slot, .j = d->slot_of[s->excl[e]], .qq = qq};
-        }
+        if (k < 0) continue;
+        for (int a = 0; a < 3; a++)
+            e->slot[(n / EXCLUDED_LANES * 3 + a) * EXCLUDED_LANES + n % EXCLUDED_LANES] = d->slot_of[e->member[3 * k + a]];
+        n++;
     }
-    MDS_ASSERT(pair == d->excluded->pair + d->excluded->n);
+    MDS_ASSERT(n == e->triples.n);
+    for (; n < n_batches(e) * EXCLUDED_LANES; n++)
+        for (int a = 0; a < 3; a++) {
+            int32_t *batch = e->slot + (n / EXCLUDED_LANES * 3 + a) * EXCLUDED_LANES;
+
+            batch[n % EXCLUDED_LANES] = batch[0];
+        }
     return MDS_OK;
 }
 
-typedef struct {
-    mds_images      images;
-    double          cut2, inv_cut, inv_cut2, inv_cut3;
-    bool            far;  // there is something to take back beyond the cut-off
-    bool            sums; // energy or virial is due
-    const isa_mesh *isa;
-} excluded_frame;
-
-/// Phi/r and (Phi/r - Phi')/r^2 beyond the cut-off.
-static void beyond(const mds_device *d, double r2, double *potential, double *force)
-{
-    const double r = sqrt(r2);
-    double       slope, phi = mds_split_phi(&d->split, r, &slope);
-
-    *potential = phi / r;
-    *force = (phi - slope) / (r * r2);
-}
-
-/// Up to EXCLUDED_BLOCK pairs: forces into the lines; energy and virial into the sums if due.
-static void block(const mds_device *d, const excluded_frame *frame, const excluded_pair *pair, int n,
-                  float *lines, cpu_sums *sums)
-{
-    const mds_short *range = &d->excluded->range;
-    double           r[EXCLUDED_BLOCK][3], r2[EXCLUDED_BLOCK], x[EXCLUDED_BLOCK] = {0};
-    double           force[EXCLUDED_BLOCK], potential[EXCLUDED_BLOCK] = {0};
-    int              p, k, l;
-
-    for (p = 0; p < n; p++) {
-        const double *xi = d->x[pair[p].i], *xj = d->x[pair[p].j];
-
-        for (k = 0; k < 3; k++) r[p][k] = xi[k] - xj[k];
-        mds_images_nearest(&frame->images, r[p]);
-        r2[p] = mds_dot(r[p], r[p]);
-        x[p] = 2 * frame->inv_cut2 * r2[p] - 1;
-    }
-    frame->isa->polynomial(range->force_centred, range->degree_force, x, force);
-    if (frame->sums) frame->isa->polynomial(range->pot_centred, range->degree_pot, x, potential);
-    for (p = 0; p < n; p++) {
-        float *fi = lines + (size_t)(pair[p].i / CPU_CLUSTER) * CPU_LINE + pair[p].i % CPU_CLUSTER;
-        float *fj = lines + (size_t)(pair[p].j / CPU_CLUSTER) * CPU_LINE + pair[p].j % CPU_CLUSTER;
-        double f = force[p] * frame->inv_cut3, v = potential[p] * frame->inv_cut;
-
-        if (!(r2[p] < frame->cut2)) {
-            if (!frame->far) continue;
-            beyond(d, r2[p], &v, &f);
-        }
-        f *= -pair[p].qq;
-        for (k = 0; k < 3; k++) {
-            fi[k * CPU_CLUSTER] += (float)(f * r[p][k]);
-            fj[k * CPU_CLUSTER] -= (float)(f * r[p][k]);
-        }
-        if (!frame->sums) continue;
-        sums->energy[MDS_EN_COUL] -= pair[p].qq * v;
-        for (k = 0; k < 3; k++)
-            for (l = 0; l < 3; l++) sums->virial[k][l] -= 0.5 * f * r[p][k] * r[p][l];
-    }
-}
+// --------------------------------------------------------------------------------------------------- stage
 
 /// The polynomial of the present parameters.
 static void refresh(mds_device *d)
@@ -161,30 +213,36 @@ static void refresh(mds_device *d)
 
 void mds_cpu_excluded(mds_device *d, mds_work work)
 {
-    const double   cut = d->params.cut_q;
-    excluded_frame frame = {.images = mds_images_of(&d->box),
-                            .cut2 = cut * cut,
-                            .inv_cut = 1 / cut,
-                            .inv_cut2 = 1 / (cut * cut),
-                            .inv_cut3 = 1 / (cut * cut * cut),
-                            .sums = work & (MDS_ENERGY | MDS_VIRIAL),
-                            .isa = mds_cpu_mesh_kernels(d->isa),
-                            .far = d->params.coulomb == MDS_COULOMB_PME};
-    const int      threads = d->n_threads;
-    int            t;
+    const double        cut = d->params.cut_q;
+    cpu_excluded       *e = d->excluded;
+    const excluded_frame frame = {.images = mds_images_of(&d->box),
+                                  .range = &e->range,
+                                  .split = &d->split,
+                                  .cut2 = cut * cut,
+                                  .inv_cut = 1 / cut,
+                                  .inv_cut2 = 1 / (cut * cut),
+                                  .inv_cut3 = 1 / (cut * cut * cut),
+                                  .sums = work & (MDS_ENERGY | MDS_VIRIAL),
+                                  .far = d->params.coulomb == MDS_COULOMB_PME};
+    const int            threads = d->n_threads;
 
     if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return;
     refresh(d);
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (t = 0; t < threads; t++) {
-        const int64_t n = d->excluded->n;
-        const int32_t end = (int32_t)(n * (t + 1) / threads);
-        int32_t       p;
+    for (int t = 0; t < threads; t++) {
+        const cpu_bonded *b = &e->blocks;
+        const int64_t     batches = n_batches(e);
 
-        for (p = (int32_t)(n * t / threads); p < end; p += EXCLUDED_BLOCK)
-            block(d, &frame, d->excluded->pair + p, end - p < EXCLUDED_BLOCK ? end - p : EXCLUDED_BLOCK,
-                  d->f_thread[t], &d->sums[t]);
+        e->kernels->triples(&frame, &e->triples, (int32_t)(batches * t / threads), (int32_t)(batches * (t + 1) / threads),
+                            (const double(*)[3])d->x, d->f_thread[t], &d->sums[t]);
+        for (int32_t k = b->n_blocks ? b->first_block[t] : 0; b->n_blocks && k < b->first_block[t + 1]; k++) {
+            const bonded_block *block = &b->block[k];
+
+            mds_cpu_bonded_rows_in(block, b->slot, (const double(*)[3])d->x, b->x[t], b->f[t]);
+            for (int32_t r = 0; r < block->n_runs; r++)
+                e->kernels->pairs(&frame, &b->run[block->first_run + r], b->x[t], b->f[t], &d->sums[t]);
+            mds_cpu_bonded_rows_out(block, b->slot, b->f[t], d->f_thread[t]);
+        }
     }
-    d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * d->excluded->sum_q2 *
-                                      (frame.far ? d->split.self : 0.5 * d->excluded->range.pot[0] / cut);
+    d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * e->sum_q2 * (frame.far ? d->split.self : 0.5 * e->range.pot[0] / cut);
 }

@@ -270,6 +270,7 @@ void MDS_ISA_NAME(mds_isa_bonded)(const bonded_run *r, const bonded_place *p)
     case BONDED_IMPROPER:
         run(r, p, BONDED_IMPROPER, 4, 2);
         break;
+    case BONDED_EXCLUDED_PAIR: // isa_excluded.c
     case BONDED_N_BATCHES:
         break;
     }

@@ -139,12 +139,11 @@ VD_INLINE double vd_sum(vd a)
     return sum;
 }
 
-/// x, y, z of the rows at base + offset[lane]. Reads four doubles a row.
-VD_INLINE void vd_rows(const double *base, const int32_t *offset, vd out[3])
-{
 #if VD_WIDTH == 8
-#define ROW(l) _mm256_loadu_pd(base + offset[l])
-#define ROWS(l, m) _mm512_insertf64x4(_mm512_castpd256_pd512(ROW(l)), ROW(m), 1)
+/// Eight rows of four doubles to x, y, z.
+VD_INLINE void vd_turn(const double *const row[8], vd out[3])
+{
+#define ROWS(l, m) _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(row[l])), _mm256_loadu_pd(row[m]), 1)
     const __m512d a = ROWS(0, 2), b = ROWS(1, 3), c = ROWS(4, 6), d = ROWS(5, 7);
     const __m512d ab = _mm512_unpacklo_pd(a, b), cd = _mm512_unpacklo_pd(c, d); // x01 z01 x23 z23, x45 z45 x67 z67
 
@@ -152,20 +151,40 @@ VD_INLINE void vd_rows(const double *base, const int32_t *offset, vd out[3])
     out[1] = (vd)_mm512_shuffle_f64x2(_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d), 0x88);
     out[2] = (vd)_mm512_shuffle_f64x2(ab, cd, 0xdd);
 #undef ROWS
-#undef ROW
+}
 #elif VD_WIDTH == 4
-    const __m256d a = _mm256_loadu_pd(base + offset[0]), b = _mm256_loadu_pd(base + offset[1]);
-    const __m256d c = _mm256_loadu_pd(base + offset[2]), d = _mm256_loadu_pd(base + offset[3]);
+VD_INLINE void vd_turn(const double *const row[4], vd out[3])
+{
+    const __m256d a = _mm256_loadu_pd(row[0]), b = _mm256_loadu_pd(row[1]), c = _mm256_loadu_pd(row[2]), d = _mm256_loadu_pd(row[3]);
     const __m256d ab = _mm256_unpacklo_pd(a, b), cd = _mm256_unpacklo_pd(c, d); // x01 z01, x23 z23
 
     out[0] = (vd)_mm256_permute2f128_pd(ab, cd, 0x20);
     out[1] = (vd)_mm256_permute2f128_pd(_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d), 0x20);
     out[2] = (vd)_mm256_permute2f128_pd(ab, cd, 0x31);
+}
 #else
-    const double *a = base + offset[0], *b = base + offset[1];
-
-    for (int k = 0; k < 3; k++) out[k] = (vd){a[k], b[k]};
+VD_INLINE void vd_turn(const double *const row[2], vd out[3])
+{
+    for (int k = 0; k < 3; k++) out[k] = (vd){row[0][k], row[1][k]};
+}
 #endif
+
+/// x, y, z of the rows of four doubles at base + offset[lane].
+VD_INLINE void vd_rows(const double *base, const int32_t *offset, vd out[3])
+{
+    const double *row[VD_WIDTH];
+
+    for (int l = 0; l < VD_WIDTH; l++) row[l] = base + offset[l];
+    vd_turn(row, out);
+}
+
+/// x, y, z of from[slot[lane]]. May read the double after each: arrays by slot have room for that (cpu.c).
+VD_INLINE void vd_rows_of(const double (*from)[3], const int32_t *slot, vd out[3])
+{
+    const double *row[VD_WIDTH];
+
+    for (int l = 0; l < VD_WIDTH; l++) row[l] = from[slot[l]];
+    vd_turn(row, out);
 }
 
 /// Add x, y, z of every lane to the row of four doubles at base + offset[lane], lane after lane; the fourth stays.

@@ -316,46 +316,97 @@ static void excluded_pair(double q, double x, double want, double tolerance)
     end(&s);
 }
 
+/// Excluded pairs alone: energy, forces and virial of both splits against ref, and the same forces without energies.
+static void compare_excluded(setup *s, mds_coulomb form)
+{
+    const mds_backend *ref;
+    const int32_t      n = s->system.n_atoms;
+    mds_frame          want, got;
+
+    TEST_OK(mds_backend_find("ref", &ref));
+    TEST_OK(mds_system_freeze(&s->system));
+    s->params.coulomb = form;
+    s->params.rf_dielectric = 78;
+    for (int k = 0; k < 2; k++) {
+        set_mesh(s, k ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, k ? 3.1 : 10, 4, 16, 16, 16);
+        evaluate(ref, s, 1, PAIR, &want);
+        evaluate(backend, s, 3, PAIR, &got);
+        TEST_NEAR(got.energy[MDS_EN_COUL], want.energy[MDS_EN_COUL],
+                  1e-9 * fabs(want.energy[MDS_EN_COUL])); // double throughout
+        for (int i = 0; i < 3; i++)
+            for (int l = 0; l < 3; l++)
+                TEST_NEAR(got.virial[i][l], want.virial[i][l], 1e-9 * fabs(want.energy[MDS_EN_COUL]));
+        for (int32_t i = 0; i < n; i++)
+            for (int l = 0; l < 3; l++)
+                TEST_NEAR(got.f[i][l], want.f[i][l], 1e-4); // kept in float: 6e-8 of some hundred
+        mds_frame_free(&want);
+        evaluate(backend, s, 3, PAIR | PLAIN, &want); // without energy and virial: the same forces
+        TEST_TRUE(!memcmp(want.f, got.f, (size_t)n * sizeof *got.f));
+        mds_frame_free(&want);
+        mds_frame_free(&got);
+    }
+}
+
 /// All pairs excluded, at distances inside and beyond the cut-off: the terms of excluded.c alone.
 static void excluded_terms(mds_coulomb form)
 {
-    const mds_box      box = {{{3, 0, 0}, {0.4, 3, 0}, {0.3, -0.5, 3}}};
-    const double       charge[5] = {0.8, -0.4, -0.7, 0.5, 0.3};
-    const mds_backend *ref;
-    mds_frame          want, got;
-    setup              s;
-    int                i, j, k, l;
+    const mds_box box = {{{3, 0, 0}, {0.4, 3, 0}, {0.3, -0.5, 3}}};
+    const double  charge[5] = {0.8, -0.4, -0.7, 0.5, 0.3};
+    setup         s;
 
-    TEST_OK(mds_backend_find("ref", &ref));
     start(&s, box, 5, charge);
-    for (i = 0; i < 5; i++) {
-        for (j = i + 1; j < 5; j++) TEST_OK(mds_system_add_exclusion(&s.system, i, j));
+    for (int i = 0; i < 5; i++) {
+        for (int j = i + 1; j < 5; j++) TEST_OK(mds_system_add_exclusion(&s.system, i, j));
         s.state.x[i][0] = 0.31 * i;
         s.state.x[i][1] = 0.05 * i * i;
         s.state.x[i][2] = i == 4 ? 7 : 0;
     }
-    TEST_OK(mds_system_freeze(&s.system));
-    s.params.coulomb = form;
-    s.params.rf_dielectric = 78;
-    for (k = 0; k < 2; k++) {
-        set_mesh(&s, k ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, k ? 3.1 : 10, 4, 16, 16, 16);
-        evaluate(ref, &s, 1, PAIR, &want);
-        evaluate(backend, &s, 3, PAIR, &got);
-        TEST_NEAR(got.energy[MDS_EN_COUL], want.energy[MDS_EN_COUL],
-                  1e-9 * fabs(want.energy[MDS_EN_COUL])); // double throughout
-        for (i = 0; i < 3; i++)
-            for (l = 0; l < 3; l++)
-                TEST_NEAR(got.virial[i][l], want.virial[i][l], 1e-9 * fabs(want.energy[MDS_EN_COUL]));
-        for (i = 0; i < 5; i++)
-            for (l = 0; l < 3; l++)
-                TEST_NEAR(got.f[i][l], want.f[i][l], 1e-4); // kept in float: 6e-8 of some hundred
-        mds_frame_free(&want);
-        evaluate(backend, &s, 3, PAIR | PLAIN, &want); // without energy and virial: the same forces
-        TEST_TRUE(!memcmp(want.f, got.f, 5 * sizeof *got.f));
-        mds_frame_free(&want);
-        mds_frame_free(&got);
-    }
+    compare_excluded(&s, form);
     end(&s);
+}
+
+/// Molecules of three atoms that fill no vector, too far apart for any other pair: one with an atom beyond the cut-off, one cut
+/// at the box, one with other charges, one with a neutral atom and so with one pair.
+static void excluded_triples(mds_coulomb form)
+{
+    enum { MOLECULES = 13 };
+    const mds_box box = {{{20, 0, 0}, {0.4, 20, 0}, {0.3, -0.5, 20}}};
+    double        charge[3 * MOLECULES];
+    setup         s;
+
+    for (int i = 0; i < MOLECULES; i++) {
+        charge[3 * i] = i == 4 ? -0.6 : -0.834;
+        charge[3 * i + 1] = 0.417;
+        charge[3 * i + 2] = i == 7 ? 0 : charge[3 * i] / -2;
+    }
+    start(&s, box, 3 * MOLECULES, charge);
+    for (int i = 0; i < MOLECULES; i++) {
+        const double arm[3][3] = {{0, 0, 0}, {0.0757, 0.0586, 0.002 * i}, {i == 5 ? 1.1 : -0.0757, 0.0586, -0.001 * i}};
+
+        for (int a = 0; a < 3; a++) {
+            TEST_OK(mds_system_add_exclusion(&s.system, 3 * i + a, 3 * i + (a + 1) % 3));
+            for (int k = 0; k < 3; k++) s.state.x[3 * i + a][k] = (k == i % 3 ? 2.4 * i - 9 : 4.2 * ((i + k) % 4)) + arm[a][k];
+        }
+        if (i == 9)
+            for (int k = 0; k < 3; k++) s.state.x[3 * i + 1][k] -= box.a[1][k];
+    }
+    compare_excluded(&s, form);
+    end(&s);
+}
+
+static void excluded_at_every_level(void)
+{
+    for (const char *level = backend->flavours(); *level; level += strcspn(level, " ") + (strchr(level, ' ') != NULL)) {
+        char name[16] = "";
+
+        memcpy(name, level, strcspn(level, " "));
+        setenv("MDS_ISA", name, 1); // what a level that is not named is taken from
+        excluded_terms(MDS_COULOMB_PME);
+        excluded_terms(MDS_COULOMB_REACTION_FIELD);
+        excluded_triples(MDS_COULOMB_PME);
+        excluded_triples(MDS_COULOMB_REACTION_FIELD);
+    }
+    unsetenv("MDS_ISA");
 }
 
 int main(int argc, char **argv)
@@ -377,7 +428,6 @@ int main(int argc, char **argv)
     excluded_pair(-1, 2, -12.6149, 2e-4);
     excluded_pair(-1, -1, -12.6149, 2e-4);
     excluded_pair(-1, 5, -12.6149, 2e-4);
-    excluded_terms(MDS_COULOMB_PME);
-    excluded_terms(MDS_COULOMB_REACTION_FIELD);
+    excluded_at_every_level();
     return test_end();
 }
