@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAKES_INPUT = 1, TAKES_RESTART = 2, TAKES_JSON = 4, TAKES_FORCES = 8, JSON_ALONE = 16, HIDDEN = 32 };
+enum { TAKES_INPUT = 1, TAKES_RESTART = 2, TAKES_JSON = 4, TAKES_FORCES = 8, JSON_ALONE = 16, HIDDEN = 32, OWN_WORDS = 64 };
 
 static const struct {
     const char *name, *help;
@@ -17,6 +17,7 @@ static const struct {
     {"explain", "every setting, its unit and where it came from; what was chosen", TAKES_INPUT, mds_cli_explain},
     {"energy", "energies, forces and virial of the start configuration", TAKES_INPUT | TAKES_JSON | TAKES_FORCES, mds_cli_energy},
     {"info", "version, build, processor", TAKES_JSON | JSON_ALONE, mds_cli_info},
+    {"plan", "which machine, at which price; mdsim plan --help", OWN_WORDS, mds_cli_plan},
     {"document", "docs/config.md from the schema", HIDDEN, mds_cli_document},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -68,8 +69,7 @@ static mds_status find_command(int *first, int argc, char **argv, size_t *comman
     return MDS_OK;
 }
 
-/// The value of "--name value" or "--name=value" if argv[*k] is that option; *k moves to its last word.
-static mds_status option_value(const char *name, int argc, char **argv, int *k, const char **value)
+mds_status mds_cli_value(const char *name, int argc, char **argv, int *k, const char **value)
 {
     const size_t n = strlen(name);
 
@@ -89,6 +89,9 @@ static mds_status parse(int argc, char **argv, int first, unsigned takes, cli_op
     int k;
 
     o->restart = "auto";
+    o->words = argv + first;
+    o->n_words = argc - first;
+    if (takes & OWN_WORDS) return MDS_OK;
     for (k = first; k < argc; k++) {
         const char *value = NULL, *word = argv[k];
 
@@ -101,7 +104,7 @@ static mds_status parse(int argc, char **argv, int first, unsigned takes, cli_op
             continue;
         }
         if (takes & TAKES_INPUT) {
-            MDS_TRY(option_value("--set", argc, argv, &k, &value));
+            MDS_TRY(mds_cli_value("--set", argc, argv, &k, &value));
             if (value) {
                 MDS_CHECK(o->n_set < CLI_MAX_SET, MDS_E_USAGE, "more than %d --set options", CLI_MAX_SET);
                 o->set[o->n_set++] = value;
@@ -109,7 +112,7 @@ static mds_status parse(int argc, char **argv, int first, unsigned takes, cli_op
             }
         }
         if (takes & TAKES_RESTART) {
-            MDS_TRY(option_value("--restart", argc, argv, &k, &value));
+            MDS_TRY(mds_cli_value("--restart", argc, argv, &k, &value));
             if (value) {
                 o->restart = value;
                 continue;
@@ -120,14 +123,14 @@ static mds_status parse(int argc, char **argv, int first, unsigned takes, cli_op
             continue;
         }
         if (takes & TAKES_JSON) {
-            MDS_TRY(option_value("--json", argc, argv, &k, &value));
+            MDS_TRY(mds_cli_value("--json", argc, argv, &k, &value));
             if (value) {
                 o->json = value;
                 continue;
             }
         }
         if (takes & TAKES_FORCES) {
-            MDS_TRY(option_value("--forces", argc, argv, &k, &value));
+            MDS_TRY(mds_cli_value("--forces", argc, argv, &k, &value));
             if (value) {
                 o->forces = value;
                 continue;
@@ -173,7 +176,10 @@ int mds_cli(int argc, char **argv)
     size_t      command;
     int         first;
 
-    if (wants(argc, argv, "--help") || wants(argc, argv, "-h") || (argc > 1 && !strcmp(argv[1], "help"))) {
+    if (argc > 2 && !strcmp(argv[1], "plan") && (wants(argc, argv, "--help") || wants(argc, argv, "-h"))) {
+        mds_cli_plan_help();
+        status = MDS_OK;
+    } else if (wants(argc, argv, "--help") || wants(argc, argv, "-h") || (argc > 1 && !strcmp(argv[1], "help"))) {
         help();
         status = MDS_OK;
     } else if (wants(argc, argv, "--version")) {

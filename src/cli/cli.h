@@ -13,6 +13,8 @@ typedef struct {
     const char *set[CLI_MAX_SET];
     int         n_set;
     const char *restart, *json, *forces;
+    char      **words; // of a command that reads its own
+    int         n_words;
 } cli_options;
 
 /// Run the command of argv; the exit code of the process.
@@ -24,5 +26,11 @@ mds_status mds_cli_explain(const cli_options *options);
 mds_status mds_cli_energy(const cli_options *options);
 mds_status mds_cli_info(const cli_options *options);
 mds_status mds_cli_document(const cli_options *options);
+mds_status mds_cli_plan(const cli_options *options);
+void       mds_cli_plan_help(void);
+
+/// The value of "--name value" or "--name=value" if argv[*k] is that option, else NULL; *k moves to its last word.
+/// Errors: MDS_E_USAGE (no value).
+mds_status mds_cli_value(const char *name, int argc, char **argv, int *k, const char **value);
 
 #endif

@@ -41,6 +41,7 @@ typedef struct {
 } mds_plan_work;
 
 typedef enum { MDS_PLAN_CHEAPEST, MDS_PLAN_FASTEST } mds_plan_objective;
+typedef enum { MDS_PLAN_ANY_DEVICE, MDS_PLAN_CPU_ONLY, MDS_PLAN_GPU_ONLY } mds_plan_device;
 typedef enum { MDS_PLAN_SECURITY_OPEN, MDS_PLAN_SECURITY_PRIVATE } mds_plan_security;
 
 /// A request. Start from mds_plan_request_init; NAN: not asked for.
@@ -54,13 +55,14 @@ typedef struct {
     int                replicas;      // independent trajectories
     bool               spot;          // spot prices may be chosen
     bool               force;         // take prices that are not believed
+    bool               gpu_engine;    // this build can run on GPUs
     double             reserved;      // discount 0..1; NAN: no reserved prices
     double             interruptions; // of a spot machine, 1/h
     double             restart;       // from the loss of a spot machine to the next step, h
     const char        *providers, *regions; // comma lists, NULL: any; a region may end in *
-    int                as_of;         // days since 1970-01-01
     mds_plan_objective objective;
     mds_plan_security  security;
+    mds_plan_device    device;
 } mds_plan_request;
 
 void mds_plan_request_init(mds_plan_request *request);
@@ -72,11 +74,13 @@ enum { MDS_PLAN_UNDATED = INT32_MIN };
 /// Facts of a GPU, one row of gpus.csv.
 typedef struct {
     const char *key, *model, *names; // names: how catalogues call it, separated by |
+    const char *bus;                 // "PCIe Gen4", "NVLink3", ...
     double      tflops;              // single precision, 1e12/s
     double      memory, bandwidth;   // GB, GB/s
     double      l2;                  // MiB
     double      link;                // GB/s to its neighbours, both ways
     double      tdp;                 // W
+    double      lanes_per_sm;        // single-precision lanes; 64: whole numbers have lanes of their own
 } mds_plan_gpu;
 
 /// One machine of one region, with the prices that were read: a row of instances.csv.
@@ -96,18 +100,24 @@ typedef struct {
     const char         *file;                   // where the row stands
     int                 line;
     bool                whole;                  // a machine; else only a part of one (accelerator, seed price)
-    char               *doubt;                  // why its price is not believed; NULL: believed
+    const char         *dropped;                // why the row does not count at all (an older quote of the same), or NULL
+    const char         *doubt;                  // why its price is not believed; NULL: believed
 } mds_plan_machine;
 
 typedef struct mds_plan_catalog mds_plan_catalog;
 
-/// Read the tables of a directory (NULL: $MDSIM_CLOUD, else the installed ones, else those of the source tree) and price
-/// files: "provider=path", each replacing the built-in rows of its provider. prices_as_of: date of undated price files, or
-/// MDS_PLAN_UNDATED. Errors: MDS_E_MISSING, MDS_E_INPUT ("file:line: what").
-mds_status mds_plan_catalog_open(const char *directory, const char *const *prices, int n_prices, int prices_as_of,
-                                 mds_plan_catalog **out);
-/// Calibration file of `mdsim bench --calibrate`; NULL: the shipped ones and the user's cache directory, as far as they are there.
-mds_status mds_plan_catalog_calibrate(mds_plan_catalog *catalog, const char *path);
+/// What a catalogue is read from. Zero means: built-in tables, no price files, shipped calibration.
+typedef struct {
+    const char        *directory; // of the tables; NULL: $MDSIM_CLOUD, else the installed ones, else those of the source tree
+    const char *const *prices;    // "provider=file", each replacing the built-in rows of its provider
+    int                n_prices;
+    int                prices_as_of; // of rows without a date in price files: days since 1970-01-01, or MDS_PLAN_UNDATED
+    int                as_of;        // later rows are not yet known; days since 1970-01-01
+    const char        *calibration;  // a file; NULL: those shipped and the user's own, as far as they are there
+} mds_plan_sources;
+
+/// Errors: MDS_E_MISSING, MDS_E_INPUT ("file:line: what"), MDS_E_USAGE (a price file without provider). Owner: caller.
+mds_status mds_plan_catalog_open(const mds_plan_sources *sources, mds_plan_catalog **out);
 void       mds_plan_catalog_close(mds_plan_catalog *catalog);
 int                     mds_plan_n_machines(const mds_plan_catalog *catalog);
 const mds_plan_machine *mds_plan_machine_at(const mds_plan_catalog *catalog, int k);
@@ -136,9 +146,10 @@ typedef struct {
     int                     threads;      // CPU threads of one run
     double                  ns_per_day, ns_per_day_low, ns_per_day_high; // of one run
     mds_plan_basis          basis;
+    const char             *why;          // what the interval rests on; static
     double                  usd_per_h, usd_per_h_low, usd_per_h_high;    // of the machine
     double                  usd_per_us, usd_per_us_low, usd_per_us_high; // per microsecond of trajectory, lost work included
-    double                  hours, usd_total, usd_total_high; // for all trajectories; NAN without a length
+    double                  hours, hours_high, usd_total, usd_total_high; // for all trajectories; NAN without a length
     double                  wh_per_ns;    // GPUs at their TDP; NAN: not known
     double                  memory_gib;   // needed, of the GPU or of the host
     double                  checkpoint_minutes; // best interval on spot; NAN otherwise
@@ -150,6 +161,7 @@ typedef struct {
 typedef struct {
     const mds_plan_machine *machine;
     char                   *reason;
+    const char             *group; // what many share ("are dearer than the limit"); NULL: a reason of its own
 } mds_plan_refusal;
 
 /// The answer: options that can run, those that meet first, by objective; and what fell out before.
