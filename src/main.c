@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 /// Start over with short spinning at barriers, unless the user has said how to wait. libgomp reads this before main; its
-/// default of some milliseconds stops all threads whenever one has lost its core (docs/decisions/004-waiting.md).
+/// default of some milliseconds stops all threads whenever one has lost its core (docs/decisions/004-waiting.md). Not where the
+/// user binds threads: libgomp has bound this one by now, and a second start would find its core only.
 static void wait_politely(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY")) return;
     if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv); // only returns when it cannot
 }
 

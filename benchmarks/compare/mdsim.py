@@ -36,11 +36,13 @@ class Mdsim:
         self.name = f"{self.version.split(',')[0]}, {self.simd}"
 
     def entry(self, name, threads, folder):
-        """The timed run of NAME.conf, bound to the same cores as the rival, one thread a core: command, folder, environment."""
+        """The timed run of NAME.conf, bound to the same cores as the rival, one thread a core: command, folder, environment.
+
+        Threads wait actively, as libgomp's default has it for the rival: mdsim alone would let them sleep early, for shared machines."""
         places = cores(threads)
         return (["taskset", "-c", ",".join(map(str, places)), self.binary, name + ".conf", "--restart=never", "--quiet",
                  "--set", f"output.name={name}", "--set", f"backend.threads={threads}"], folder,
-                {"OMP_PROC_BIND": "true", "OMP_PLACES": ",".join(f"{{{c}}}" for c in places)})
+                {"OMP_WAIT_POLICY": "active", "OMP_PROC_BIND": "true", "OMP_PLACES": ",".join(f"{{{c}}}" for c in places)})
 
     def run(self, folder, name, threads=None):
         run([self.binary, name + ".conf", "--restart=never", "--quiet", "--set", f"output.name={name}"]
