@@ -5,56 +5,18 @@
 //           neighbours in space, and nothing is sorted here
 //   spread  thread t takes an equal, contiguous share of the slots: its planes are a short range, kept in its own
 //           slab, padded by order - 1 points at the low side of every direction so that no kernel ever wraps
-//   reduce  the slabs are added in thread order into the mesh of the FFT, padding folded back
-//   solve   forward FFT, every wave times its influence factor, energy and virial sums in double, backward FFT
-//   expand  the potential goes into one padded mesh that all threads read
+//   FFT     each plane begins by adding the slabs in thread order, padding folded back (reduce)
+//   solve   every wave times its influence factor, energy and virial sums in double (mesh_solve.c)
+//   FFT     back; each plane ends by going into one padded mesh of the potential, which all threads read (expand)
 //   gather  forces from derivatives of the weights, added to the thread's force lines
 //
 // The planes of a share are found anew in every step, from the cells themselves; a share that goes round the box gets a
 // slab of the whole mesh. How many planes a slab has changes no sum. Shares and sums depend on positions and number of
-// threads only, so the bits do. Influence factors are kept for a box and made anew when the box has changed.
-//
-//   mesh wave m: K = 2 pi h^-1 m with m_k > n_k/2 counted as m_k - n_k (as GROMACS does, m = n/2 goes to -n/2
-//   in the first two directions); factor = f/V 4 pi/K^2 ghat(K) |b_0 b_1 b_2|^2; energy 1/2 sum factor |S|^2;
-//   virial -1/2 sum E_K [1 + (K ghat'/ghat - 2) K K/K^2]; the net charge's background -f B Q^2/V counts here
-//   too.
-#include "cpu/cpu.h"
-
-#include "base/units.h"
-#include "cpu/isa_mesh.h"
+// threads only, so the bits do.
+#include "cpu/mesh.h"
 
 #include <math.h>
 #include <string.h>
-
-/// A thread's share of one step: blocks [first, first + n).
-typedef struct {
-    int32_t first, n;
-    int32_t low;    // plane of its lowest charge; its slab begins order - 1 planes below
-    int32_t planes; // of the slab
-    int32_t range[2];
-    float  *slab; // [planes][rows][row]
-    size_t  room; // floats
-    char    spare[16];
-} share;
-
-struct cpu_mesh {
-    const isa_mesh *isa;
-    mds_fft        *fft;
-    int32_t         n[3], order;
-    int32_t         row, rows;                // floats of a padded row, rows of a padded plane
-    float           theta[MESH_MAX_ORDER][8]; // see mesh_job
-    float          *potential;                // [n0 + order - 1][rows][row]
-    share          *share;                    // [threads]
-    int             n_shares;
-    mesh_block     *block; // [slots / MESH_BLOCK]
-    size_t          capacity;
-
-    // influence: [n0][n1][complex row of the FFT]
-    double *moduli[3];
-    float  *factor, *slope; // f/V 4 pi/K^2 |b|^2 times ghat, and times K dghat/dK; kJ/mol/e^2
-    mds_box box;            // that they belong to
-    double  total_charge;   // e
-};
 
 void mds_cpu_mesh_close(mds_device *d)
 {
@@ -62,7 +24,7 @@ void mds_cpu_mesh_close(mds_device *d)
     int       k, t;
 
     if (!m) return;
-    mds_fft_close(m->fft);
+    mds_cpu_fft_close(m->fft);
     for (t = 0; t < m->n_shares; t++) mds_free(m->share[t].slab);
     mds_free(m->share);
     mds_free(m->potential);
@@ -136,9 +98,9 @@ mds_status mds_cpu_mesh_set(mds_device *d)
                   (int)p->grid[k], (int)p->order);
     memset(&m->box, 0, sizeof m->box); // the split may have changed: influence factors anew
     if (m->fft && m->order == p->order && !memcmp(m->n, p->grid, sizeof m->n)) return MDS_OK;
-    mds_fft_close(m->fft);
+    mds_cpu_fft_close(m->fft);
     m->fft = NULL;
-    MDS_TRY(mds_fft_open(p->grid, d->n_threads, &m->fft));
+    MDS_TRY(mds_cpu_fft_open(p->grid, d->n_threads, d->isa, &m->fft));
     memcpy(m->n, p->grid, sizeof m->n);
     m->order = p->order;
     m->rows = m->n[1] + m->order - 1;
@@ -149,7 +111,7 @@ mds_status mds_cpu_mesh_set(mds_device *d)
               (int)m->n[2]);
     weight_table(m->order, m->theta);
 
-    modes = (size_t)m->n[0] * (size_t)m->n[1] * (size_t)(mds_fft_row(m->fft) / 2);
+    modes = (size_t)m->n[0] * (size_t)m->n[2] * (size_t)mds_cpu_fft_plan(m->fft)->blocks * FFT_LANES;
     mds_free(m->potential);
     mds_free(m->factor);
     mds_free(m->slope);
@@ -242,25 +204,24 @@ static mesh_job job_of(const mds_device *d, int t)
                       .theta = m->theta[0]};
 }
 
-/// One row of the FFT's mesh from the rows of the slabs that hold parts of it, in thread order.
-static void reduce_row(const mds_device *d, int32_t p, int32_t y, float *restrict out)
+/// One plane of the transform from the rows of the slabs that hold parts of it, in thread order.
+static void reduce(void *context, int32_t p, float *real)
 {
-    const cpu_mesh *m = d->mesh;
-    const int32_t   pad = m->order - 1, n1 = m->n[1], n2 = m->n[2];
-    int             t;
+    const mds_device *d = context;
+    const cpu_mesh   *m = d->mesh;
+    const int32_t     pad = m->order - 1, n1 = m->n[1], n2 = m->n[2], row = mds_cpu_fft_plan(m->fft)->row;
 
-    memset(out, 0, (size_t)n2 * sizeof *out);
-    for (t = 0; t < d->n_threads; t++) {
+    memset(real, 0, (size_t)n1 * (size_t)row * sizeof *real);
+    for (int t = 0; t < d->n_threads; t++) {
         const share *s = &m->share[t];
-        int32_t      q, r, z;
 
-        for (q = ((p - s->low + pad) % m->n[0] + m->n[0]) % m->n[0]; q < s->planes; q += m->n[0])
-            for (r = (y + pad) % n1; r < m->rows; r += n1) {
-                const float *restrict in =
-                    s->slab + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
+        for (int32_t q = ((p - s->low + pad) % m->n[0] + m->n[0]) % m->n[0]; q < s->planes; q += m->n[0])
+            for (int32_t r = 0, y = ((1 - m->order) % n1 + n1) % n1; r < m->rows; r++, y = y + 1 < n1 ? y + 1 : 0) {
+                const float *restrict in = s->slab + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
+                float *restrict out = real + (size_t)y * (size_t)row;
 
-                for (z = 0; z < n2; z++) out[z] += in[pad + z];
-                for (z = 0; z < pad; z++) out[n2 - pad + z] += in[z];
+                for (int32_t z = 0; z < n2; z++) out[z] += in[pad + z];
+                for (int32_t z = 0; z < pad; z++) out[n2 - pad + z] += in[z];
             }
     }
 }
@@ -269,10 +230,7 @@ static mds_status spread(mds_device *d)
 {
     cpu_mesh     *m = d->mesh;
     const int     threads = d->n_threads;
-    const int32_t lines = m->n[0] * m->n[1], stride = mds_fft_row(m->fft);
-    float        *grid = mds_fft_grid(m->fft);
     mesh_frame    frame = {.n = {m->n[0], m->n[1], m->n[2]}, .row = m->row, .plane = m->rows * m->row};
-    int32_t       line;
     int           t;
 
     mds_box_inverse(&d->box, frame.inv);
@@ -288,168 +246,36 @@ static mds_status spread(mds_device *d)
         memset(job.slab, 0, (size_t)m->share[t].planes * (size_t)job.plane * sizeof *job.slab);
         m->isa->spread[m->order](&job);
     }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (line = 0; line < lines; line++)
-        reduce_row(d, line / m->n[1], line % m->n[1], grid + (size_t)line * (size_t)stride);
     return MDS_OK;
-}
-
-// ------------------------------------------------------------------------------------------------- solve
-
-static int32_t frequency(int32_t m, int32_t n)
-{
-    return m < (n + 1) / 2 ? m : m - n;
-}
-
-/// Wave vector of line (i, j) at k = 0, and its change with k.
-static void wave_line(const cpu_mesh *m, const double inv[3][3], int32_t line, double base[3])
-{
-    const double i = frequency(line / m->n[1], m->n[0]), j = frequency(line % m->n[1], m->n[1]);
-    int          a;
-
-    for (a = 0; a < 3; a++) base[a] = 2 * MDS_PI * (inv[a][0] * i + inv[a][1] * j);
-}
-
-/// Influence factors of the present box.
-static void refresh(mds_device *d)
-{
-    cpu_mesh     *m = d->mesh;
-    const int32_t lines = m->n[0] * m->n[1], half = m->n[2] / 2 + 1, stride = mds_fft_row(m->fft) / 2;
-    const double  scale = MDS_COULOMB * 4 * MDS_PI / mds_box_volume(&d->box);
-    double        inv[3][3];
-    int32_t       line;
-
-    if (!memcmp(&m->box, &d->box, sizeof m->box)) return;
-    mds_box_inverse(&d->box, inv);
-#pragma omp parallel for schedule(static) num_threads(d->n_threads)
-    for (line = 0; line < lines; line++) {
-        const double b2 = m->moduli[0][line / m->n[1]] * m->moduli[1][line % m->n[1]];
-        double       base[3];
-        int32_t      k;
-
-        wave_line(m, (const double(*)[3])inv, line, base);
-        for (k = 0; k < half; k++) {
-            const double wave[3] = {base[0], base[1], base[2] + 2 * MDS_PI * inv[2][2] * k};
-            const double k2 = mds_dot(wave, wave), g = k2 > 0 ? scale * b2 * m->moduli[2][k] / k2 : 0;
-            double       ghat, slope;
-
-            mds_split_spectrum(&d->split, sqrt(k2), &ghat, &slope);
-            m->factor[(size_t)line * (size_t)stride + (size_t)k] = (float)(g * ghat);
-            m->slope[(size_t)line * (size_t)stride + (size_t)k] = (float)(g * slope);
-        }
-    }
-    m->box = d->box;
-}
-
-/// Energy and virial of one line of waves. Waves k and -k are one entry but at the two ends of the line.
-static void sum_line(const mds_device *d, const double inv[3][3], int32_t line, const float *wave,
-                     cpu_sums *sums)
-{
-    const cpu_mesh *m = d->mesh;
-    const int32_t   half = m->n[2] / 2 + 1, stride = mds_fft_row(m->fft) / 2;
-    const float    *factor = m->factor + (size_t)line * (size_t)stride,
-                *slope = m->slope + (size_t)line * (size_t)stride;
-    double base[3], energy = 0,
-                    tensor[3] = {0}; // sums of e_K c, e_K c K_z, e_K c K_z^2 with c = (K g'/g - 2)/K^2
-    int32_t k;
-    int     a, b;
-
-    wave_line(m, inv, line, base);
-    for (k = 0; k < half; k++) {
-        const double weight = k == 0 || 2 * k == m->n[2] ? 0.5 : 1, z = 2 * MDS_PI * inv[2][2] * k;
-        const double k2 = base[0] * base[0] + base[1] * base[1] + (base[2] + z) * (base[2] + z);
-        const double re = (double)wave[2 * k], im = (double)wave[2 * k + 1],
-                     s2 = weight * (re * re + im * im);
-        const double part_of = k2 > 0 ? s2 * ((double)slope[k] - 2 * (double)factor[k]) / k2 : 0;
-
-        energy += s2 * (double)factor[k];
-        tensor[0] += part_of;
-        tensor[1] += part_of * z;
-        tensor[2] += part_of * z * z;
-    }
-    sums->energy[MDS_EN_RECIP] += energy;
-    for (a = 0; a < 3; a++) {
-        const double end_a = a == 2; // K_a = base_a + z end_a
-
-        sums->virial[a][a] -= 0.5 * energy;
-        for (b = 0; b < 3; b++) {
-            const double end_b = b == 2;
-
-            sums->virial[a][b] -=
-                0.5 * (base[a] * base[b] * tensor[0] + (base[a] * end_b + base[b] * end_a) * tensor[1] +
-                       end_a * end_b * tensor[2]);
-        }
-    }
-}
-
-static void solve(mds_device *d, mds_work work)
-{
-    cpu_mesh     *m = d->mesh;
-    const int32_t lines = m->n[0] * m->n[1], half = m->n[2] / 2 + 1, stride = mds_fft_row(m->fft);
-    const int     threads = d->n_threads;
-    float        *grid = mds_fft_grid(m->fft);
-    double        inv[3][3];
-    int           t;
-
-    refresh(d);
-    mds_box_inverse(&d->box, inv);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (t = 0; t < threads; t++) {
-        int32_t line, k;
-
-        for (line = part(lines, t, threads); line < part(lines, t + 1, threads); line++) {
-            float *restrict wave = grid + (size_t)line * (size_t)stride;
-            const float *factor = m->factor + (size_t)line * (size_t)(stride / 2);
-
-            if (work & (MDS_ENERGY | MDS_VIRIAL))
-                sum_line(d, (const double(*)[3])inv, line, wave, &d->sums[t]);
-            for (k = 0; k < half; k++) {
-                wave[2 * k] *= factor[k];
-                wave[2 * k + 1] *= factor[k];
-            }
-        }
-    }
-    if (work & (MDS_ENERGY | MDS_VIRIAL)) {
-        const double background =
-            -MDS_COULOMB * d->split.background * m->total_charge * m->total_charge / mds_box_volume(&d->box);
-        int a;
-
-        d->sums[0].energy[MDS_EN_RECIP] += background;
-        for (a = 0; a < 3; a++) d->sums[0].virial[a][a] -= 0.5 * background;
-    }
 }
 
 // ------------------------------------------------------------------------------------------------ gather
 
-/// One plane of the potential into the padded mesh.
-static void expand(const cpu_mesh *m, int32_t q)
+/// One plane of the potential into the padded mesh, wherever it occurs there.
+static void expand(void *context, int32_t p, float *real)
 {
-    const int32_t pad = m->order - 1, n1 = m->n[1], n2 = m->n[2], p = (q - pad + m->n[0]) % m->n[0];
-    const size_t  stride = (size_t)mds_fft_row(m->fft);
-    const float  *plane = mds_fft_grid(m->fft) + (size_t)p * (size_t)n1 * stride;
-    int32_t       r;
+    const mds_device *d = context;
+    const cpu_mesh   *m = d->mesh;
+    const int32_t     pad = m->order - 1, n1 = m->n[1], n2 = m->n[2], row = mds_cpu_fft_plan(m->fft)->row;
 
-    for (r = 0; r < m->rows; r++) {
-        const float *in = plane + (size_t)((r - pad + n1) % n1) * stride;
-        float       *out = m->potential + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
+    for (int32_t q = (p + pad) % m->n[0]; q < m->n[0] + pad; q += m->n[0])
+        for (int32_t r = 0; r < m->rows; r++) {
+            const float *in = real + (size_t)((r - pad + n1) % n1) * (size_t)row;
+            float       *out = m->potential + ((size_t)q * (size_t)m->rows + (size_t)r) * (size_t)m->row;
 
-        memcpy(out, in + n2 - pad, (size_t)pad * sizeof *out);
-        memcpy(out + pad, in, (size_t)n2 * sizeof *out);
-    }
+            memcpy(out, in + n2 - pad, (size_t)pad * sizeof *out);
+            memcpy(out + pad, in, (size_t)n2 * sizeof *out);
+        }
 }
 
 static void gather(mds_device *d)
 {
     cpu_mesh     *m = d->mesh;
     const int     threads = d->n_threads;
-    const int32_t planes = m->n[0] + m->order - 1;
     double        inv[3][3];
-    int32_t       q;
     int           t;
 
     mds_box_inverse(&d->box, inv);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (q = 0; q < planes; q++) expand(m, q);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) {
         mesh_job job = job_of(d, t);
@@ -480,9 +306,9 @@ mds_status mds_cpu_mesh_stage(mds_device *d, mds_phase phase, mds_work work)
         clock = now;                                                                                         \
     }
     PHASE(MDS_SPREAD, MDS_T_SPREAD, MDS_TRY(spread(d)))
-    PHASE(MDS_FFT, MDS_T_FFT, mds_fft_forward(d->mesh->fft))
-    PHASE(MDS_SOLVE, MDS_T_SOLVE, solve(d, work))
-    PHASE(MDS_IFFT, MDS_T_FFT, mds_fft_backward(d->mesh->fft))
+    PHASE(MDS_FFT, MDS_T_FFT, mds_cpu_fft_forward(d->mesh->fft, reduce, d))
+    PHASE(MDS_SOLVE, MDS_T_SOLVE, mds_cpu_mesh_solve(d, work))
+    PHASE(MDS_IFFT, MDS_T_FFT, mds_cpu_fft_backward(d->mesh->fft, expand, d))
     PHASE(MDS_GATHER, MDS_T_GATHER, gather(d))
 #undef PHASE
     return MDS_OK;

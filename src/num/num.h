@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics shared by the product backends (never by ref): the Ewald split, short-range polynomials, FFT,
-// B-splines.
+// Numerics shared by the product backends (never by ref): the Ewald split, short-range polynomials,
+// B-splines, errors of a mesh.
 //
 // Every Coulomb form is one path for the pair kernels: 1/r minus a polynomial in u = (r/rc)^2, zero beyond
 // rc:
@@ -72,20 +72,8 @@ void mds_spline(int order, double w, double *theta, double *dtheta);
 /// least squares at odd ones (spline.c says why).
 void mds_spline_moduli(int n, int order, double *b2);
 
-/// Smallest size >= n made of the factors 2, 3, 5, 7.
+/// Smallest size >= n made of the factors 2, 3, 5, 7: what transforms are quick for.
 int32_t mds_fft_size(int32_t n);
-
-/// 3-D real FFT in single precision, threaded; the same bits for any number of threads. Plans are ESTIMATE.
-/// Opening and closing may happen on several threads at once; one object is used by one caller at a time.
-typedef struct mds_fft mds_fft;
-mds_status             mds_fft_open(const int32_t n[3], int threads, mds_fft **out);
-void                   mds_fft_close(mds_fft *fft);
-/// The grid: [n0][n1][row] floats; after forward: [n0][n1][row/2] complex in place, the first n2/2 + 1 of a
-/// row valid.
-float                 *mds_fft_grid(mds_fft *fft);
-int32_t                mds_fft_row(const mds_fft *fft); // >= 2 (n2/2 + 1), a multiple of 4
-void                   mds_fft_forward(mds_fft *fft);
-void                   mds_fft_backward(mds_fft *fft); // unnormalised
 
 /// What pme.force_error asks: the estimated rms over atoms of the force vector's error, kJ/mol/nm, of a
 /// choice.

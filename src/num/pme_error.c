@@ -348,6 +348,20 @@ static double cost_of(const mds_pme_system *s, const mds_split *split, int order
     return s->n_atoms * (48.0 + 5 * order * order + 25 * degree) + 24 * points;
 }
 
+int32_t mds_fft_size(int32_t n)
+{
+    static const int factor[] = {2, 3, 5, 7};
+
+    for (n = n < 1 ? 1 : n;; n++) {
+        int32_t rest = n;
+        int     k;
+
+        for (k = 0; k < 4; k++)
+            while (rest % factor[k] == 0) rest /= factor[k];
+        if (rest == 1) return n;
+    }
+}
+
 /// Points along the box vectors at this spacing, or those given; FFT sizes if `rounded`.
 static double mesh_of(const mds_pme_system *s, const mds_pme_choice *given, int order, double spacing,
                       bool rounded, int32_t n[3])

@@ -37,7 +37,7 @@ LIBRARIES = {
     "libconfig.h": r"src/io/(config|value|schema|calibration|cache)\.c",
     "hdf5.h": r"src/io/(h5\w*\.[ch]|checkpoint\.c)",
     "netcdf.h": r"src/read/ncrst\.c",
-    "fftw3.h": r"src/num/fft\.c|src/ref/\w+\.c|src/cpu/mesh\.c",
+    "fftw3.h": r"src/ref/\w+\.c",
     "omp.h": r"src/cpu/\w+\.[ch]|src/num/fft\.c",
     "mpi.h": r"src/par/comm\.c",
 }

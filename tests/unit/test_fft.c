@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh transform against the defining sum, forth and back, on even, odd and prime sides; the same bits on
-// any number of threads; several objects opened at once.
-#include "num/num.h"
+// The mesh transform at every level this machine runs: against the defining sum, forth and back, on sides of every
+// radix it has code for and on primes it has none for; the same bits on any number of threads.
+#include "cpu/fft.h"
 
 #include "base/units.h"
+#include "cpu/isa.h"
 #include "test.h"
+
+typedef struct {
+    const fft_plan *plan;
+    float          *mesh; // [n0][n1][n2]
+} mesh;
 
 static float noise(uint32_t *seed)
 {
@@ -12,90 +18,133 @@ static float noise(uint32_t *seed)
     return (float)(*seed >> 8) / 8388608.0f - 1;
 }
 
-static void against_sum(int32_t n0, int32_t n1, int32_t n2)
+static void fill(void *context, int32_t p, float *real)
+{
+    const mesh    *m = context;
+    const int32_t *n = m->plan->n;
+
+    memset(real, 0, (size_t)n[1] * (size_t)m->plan->row * sizeof *real);
+    for (int32_t y = 0; y < n[1]; y++)
+        memcpy(real + y * m->plan->row, m->mesh + ((size_t)p * (size_t)n[1] + (size_t)y) * (size_t)n[2], (size_t)n[2] * sizeof *real);
+}
+
+static void drain(void *context, int32_t p, float *real)
+{
+    const mesh    *m = context;
+    const int32_t *n = m->plan->n;
+
+    for (int32_t y = 0; y < n[1]; y++)
+        memcpy(m->mesh + ((size_t)p * (size_t)n[1] + (size_t)y) * (size_t)n[2], real + y * m->plan->row, (size_t)n[2] * sizeof *real);
+}
+
+static mesh mesh_of(const cpu_fft *fft, uint32_t seed)
+{
+    mesh         m = {.plan = mds_cpu_fft_plan(fft)};
+    const size_t size = (size_t)m.plan->n[0] * (size_t)m.plan->n[1] * (size_t)m.plan->n[2];
+
+    m.mesh = malloc(size * sizeof *m.mesh);
+    for (size_t i = 0; i < size; i++) m.mesh[i] = noise(&seed);
+    return m;
+}
+
+/// One wave by its sum, from tables of the phases.
+static void wave_of(const mesh *m, const int32_t k[3], double *re, double *im)
+{
+    const int32_t *n = m->plan->n;
+
+    *re = *im = 0;
+    for (int32_t x = 0; x < n[0]; x++)
+        for (int32_t y = 0; y < n[1]; y++)
+            for (int32_t z = 0; z < n[2]; z++) {
+                const double a = -2 * MDS_PI * ((double)(x * k[0] % n[0]) / n[0] + (double)(y * k[1] % n[1]) / n[1] +
+                                                (double)(z * k[2] % n[2]) / n[2]);
+                const double value = (double)m->mesh[(x * n[1] + y) * n[2] + z];
+
+                *re += value * cos(a);
+                *im += value * sin(a);
+            }
+}
+
+static void against_sum(const char *level, int32_t n0, int32_t n1, int32_t n2)
 {
     const int32_t n[3] = {n0, n1, n2};
     const size_t  size = (size_t)n0 * (size_t)n1 * (size_t)n2;
-    float        *in = malloc(size * sizeof *in), *grid;
-    uint32_t      seed = 7;
-    mds_fft      *fft;
-    int32_t       row, i, j, k, p, q, r;
+    const int     stride = size > 3000 ? 7 : 1; // of the waves looked at; no side of these is a multiple
     double        worst = 0, back = 0;
+    cpu_fft      *fft;
+    mesh          in, out;
+    int           turn = 0;
 
-    TEST_OK(mds_fft_open(n, 2, &fft));
-    grid = mds_fft_grid(fft);
-    row = mds_fft_row(fft);
-    TEST_TRUE(row >= 2 * (n2 / 2 + 1) && row % 4 == 0);
-    for (i = 0; i < n0; i++)
-        for (j = 0; j < n1; j++)
-            for (k = 0; k < n2; k++) grid[(i * n1 + j) * row + k] = in[(i * n1 + j) * n2 + k] = noise(&seed);
-    mds_fft_forward(fft);
-    for (p = 0; p < n0; p += 2)
-        for (q = 0; q < n1; q += 3)
-            for (r = 0; r <= n2 / 2; r++) {
-                double re = 0, im = 0;
+    TEST_OK(mds_cpu_fft_open(n, 2, level, &fft));
+    in = mesh_of(fft, 7);
+    out = mesh_of(fft, 8);
+    mds_cpu_fft_forward(fft, fill, &in);
+    for (int32_t p = 0; p < n0; p++)
+        for (int32_t r = 0; r < n2; r++)
+            for (int32_t q = 0; q <= n1 / 2; q++) {
+                const float *wave = mds_cpu_fft_waves(fft, p, r) + q / FFT_LANES * FFT_WAVE + q % FFT_LANES;
+                double       re, im;
 
-                for (i = 0; i < n0; i++)
-                    for (j = 0; j < n1; j++)
-                        for (k = 0; k < n2; k++) {
-                            const double a = -2 * MDS_PI *
-                                             ((double)(i * p % n0) / n0 + (double)(j * q % n1) / n1 +
-                                              (double)(k * r % n2) / n2);
-
-                            re += (double)in[(i * n1 + j) * n2 + k] * cos(a);
-                            im += (double)in[(i * n1 + j) * n2 + k] * sin(a);
-                        }
-                worst = fmax(worst, fabs(re - (double)grid[(p * n1 + q) * row + 2 * r]));
-                worst = fmax(worst, fabs(im - (double)grid[(p * n1 + q) * row + 2 * r + 1]));
+                if (turn++ % stride) continue;
+                wave_of(&in, (const int32_t[3]){p, q, r}, &re, &im);
+                worst = fmax(worst, fmax(fabs(re - (double)wave[0]), fabs(im - (double)wave[FFT_LANES])));
             }
     // float: eps sqrt(log2 N) of the root of the sum of squares, with a margin of ten
     TEST_TRUE(worst <= 10 * 6e-8 * sqrt(log2((double)size) * (double)size));
-    mds_fft_backward(fft);
-    for (i = 0; i < n0; i++)
-        for (j = 0; j < n1; j++)
-            for (k = 0; k < n2; k++)
-                back = fmax(back, fabs((double)grid[(i * n1 + j) * row + k] / (double)size -
-                                       (double)in[(i * n1 + j) * n2 + k]));
+    mds_cpu_fft_backward(fft, drain, &out);
+    for (size_t i = 0; i < size; i++) back = fmax(back, fabs((double)out.mesh[i] / (double)size - (double)in.mesh[i]));
     TEST_TRUE(back < 2e-6);
-    mds_fft_close(fft);
-    free(in);
+    mds_cpu_fft_close(fft);
+    free(in.mesh);
+    free(out.mesh);
 }
 
-static void same_bits(void)
+static void same_bits(const char *level)
 {
-    const int32_t n[3] = {20, 18, 24};
-    mds_fft      *fft[3];
-    size_t        size;
-    int           t;
+    const int32_t n[3] = {20, 18, 27};
+    const size_t  size = 20 * 18 * 27;
+    mesh          out[3];
 
-    for (t = 0; t < 3; t++) TEST_OK(mds_fft_open(n, t + 1, &fft[t]));
-    size = 20 * 18 * (size_t)mds_fft_row(fft[0]);
-    for (t = 0; t < 3; t++) {
-        uint32_t seed = 3;
-        size_t   i;
+    for (int t = 0; t < 3; t++) {
+        cpu_fft *fft;
 
-        for (i = 0; i < size; i++) mds_fft_grid(fft[t])[i] = noise(&seed);
-        mds_fft_forward(fft[t]);
-        mds_fft_backward(fft[t]);
+        TEST_OK(mds_cpu_fft_open(n, t + 1, level, &fft));
+        out[t] = mesh_of(fft, 3);
+        for (int turn = 0; turn < 2; turn++) { // what the first one leaves behind must not matter
+            mds_cpu_fft_forward(fft, fill, &out[t]);
+            mds_cpu_fft_backward(fft, drain, &out[t]);
+            for (size_t i = 0; i < size; i++) out[t].mesh[i] /= (float)size;
+        }
+        mds_cpu_fft_close(fft);
     }
-    TEST_TRUE(!memcmp(mds_fft_grid(fft[0]), mds_fft_grid(fft[1]), size * sizeof(float)));
-    TEST_TRUE(!memcmp(mds_fft_grid(fft[0]), mds_fft_grid(fft[2]), size * sizeof(float)));
-    for (t = 0; t < 3; t++) mds_fft_close(fft[t]);
+    TEST_TRUE(!memcmp(out[0].mesh, out[1].mesh, size * sizeof(float)));
+    TEST_TRUE(!memcmp(out[0].mesh, out[2].mesh, size * sizeof(float)));
+    for (int t = 0; t < 3; t++) free(out[t].mesh);
 }
 
 int main(void)
 {
     const int32_t bad[3] = {8, 0, 8};
-    mds_fft      *fft;
+    cpu_fft      *fft;
 
-    against_sum(8, 9, 10);
-    against_sum(5, 7, 15);
-    against_sum(13, 6, 4); // 104 = 8 x 13 occurs in reference systems
-    against_sum(2, 1, 1);
-    same_bits();
-    TEST_FAILS(mds_fft_open(bad, 1, &fft), MDS_E_INPUT, "out of range");
+    for (int k = 0; mds_isa_levels[k]; k++) {
+        const char *level = mds_isa_levels[k]->name;
+
+        if (!mds_isa_runs(mds_isa_levels[k])) continue;
+        against_sum(level, 8, 9, 10);
+        against_sum(level, 5, 7, 15);
+        against_sum(level, 13, 6, 4); // 104 = 8 x 13 occurs in reference systems
+        against_sum(level, 6, 22, 19);
+        against_sum(level, 2, 1, 1);
+        against_sum(level, 1, 2, 3);
+        against_sum(level, 4, 5, 33);
+        against_sum(level, 16, 27, 28);
+        against_sum(level, 30, 24, 20);
+        same_bits(level);
+    }
+    TEST_FAILS(mds_cpu_fft_open(bad, 1, "generic", &fft), MDS_E_INPUT, "out of range");
     TEST_TRUE(!fft);
-    mds_fft_close(NULL);
+    mds_cpu_fft_close(NULL);
     TEST_INT(mds_fft_size(1), 1);
     TEST_INT(mds_fft_size(11), 12);
     TEST_INT(mds_fft_size(52), 54);
