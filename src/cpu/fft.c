@@ -103,7 +103,7 @@ static mds_status prepare(cpu_fft *fft)
     p->blocks = (p->half + FFT_LANES - 1) / FFT_LANES;
     // an odd number of waves, so that a column does not fall on few sets of the cache
     fft->plane = (n2 * (size_t)p->blocks | 1) * FFT_WAVE;
-    work = 2 * longest * FFT_WAVE + (row > n1 ? row : n1) * FFT_WAVE + row * (size_t)p->blocks * FFT_WAVE;
+    work = 2 * longest * FFT_WAVE + (row > longest ? row : longest) * FFT_WAVE + row * (size_t)p->blocks * FFT_WAVE;
     fft->room = n1 * row + work + FFT_WAVE;
     for (int k = 0; k < 3; k++) MDS_TRY(prepare_line(p->n[k], &p->line[k], &fft->table[k]));
     MDS_TRY(mds_alloc(&fft->waves, n0 * fft->plane, sizeof *fft->waves));
@@ -176,7 +176,7 @@ static void along_first(cpu_fft *fft, int sign)
         fft->isa->along(&fft->plan, sign, fft->waves + (size_t)p * FFT_WAVE, (int32_t)fft->plane, work_of(fft, my_plane(fft)));
 }
 
-void mds_cpu_fft_forward(cpu_fft *fft, cpu_fft_plane fill, void *context)
+static void planes_forward(cpu_fft *fft, cpu_fft_plane fill, void *context)
 {
     int32_t p;
 
@@ -187,14 +187,12 @@ void mds_cpu_fft_forward(cpu_fft *fft, cpu_fft_plane fill, void *context)
         fill(context, p, plane);
         fft->isa->forward(&fft->plan, plane, fft->waves + (size_t)p * fft->plane, work_of(fft, plane));
     }
-    along_first(fft, -1);
 }
 
-void mds_cpu_fft_backward(cpu_fft *fft, cpu_fft_plane drain, void *context)
+static void planes_backward(cpu_fft *fft, cpu_fft_plane drain, void *context)
 {
     int32_t p;
 
-    along_first(fft, 1);
 #pragma omp parallel for schedule(static) num_threads(fft->threads)
     for (p = 0; p < fft->plan.n[0]; p++) {
         float *plane = my_plane(fft);
@@ -202,4 +200,29 @@ void mds_cpu_fft_backward(cpu_fft *fft, cpu_fft_plane drain, void *context)
         fft->isa->backward(&fft->plan, fft->waves + (size_t)p * fft->plane, plane, work_of(fft, plane));
         drain(context, p, plane);
     }
+}
+
+void mds_cpu_fft_forward(cpu_fft *fft, cpu_fft_plane fill, void *context)
+{
+    planes_forward(fft, fill, context);
+    along_first(fft, -1);
+}
+
+void mds_cpu_fft_backward(cpu_fft *fft, cpu_fft_plane drain, void *context)
+{
+    along_first(fft, 1);
+    planes_backward(fft, drain, context);
+}
+
+void mds_cpu_fft_convolve(cpu_fft *fft, cpu_fft_plane fill, cpu_fft_plane drain, void *context, const float *factor)
+{
+    const int32_t pieces = fft->plan.n[2] * fft->plan.blocks;
+    int32_t       p;
+
+    planes_forward(fft, fill, context);
+#pragma omp parallel for schedule(static) num_threads(fft->threads)
+    for (p = 0; p < pieces; p++)
+        fft->isa->convolve(&fft->plan, fft->waves + (size_t)p * FFT_WAVE, (int32_t)fft->plane, factor + (size_t)p * FFT_LANES,
+                           pieces * FFT_LANES, work_of(fft, my_plane(fft)));
+    planes_backward(fft, drain, context);
 }

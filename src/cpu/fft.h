@@ -20,6 +20,9 @@ void            mds_cpu_fft_close(cpu_fft *fft);
 void            mds_cpu_fft_forward(cpu_fft *fft, cpu_fft_plane fill, void *context);
 /// Waves to planes, unnormalised; the waves are lost.
 void            mds_cpu_fft_backward(cpu_fft *fft, cpu_fft_plane drain, void *context);
+/// Forward, every wave times its factor, [n0][n2][blocks][FFT_LANES], and backward: the same bits as one after the other,
+/// with one pass over the waves in place of three.
+void            mds_cpu_fft_convolve(cpu_fft *fft, cpu_fft_plane fill, cpu_fft_plane drain, void *context, const float *factor);
 const fft_plan *mds_cpu_fft_plan(const cpu_fft *fft);
 /// The waves kx, kz: [blocks][FFT_WAVE] over ky = 0 .. n1/2, eight real parts, then eight imaginary ones.
 float          *mds_cpu_fft_waves(cpu_fft *fft, int32_t kx, int32_t kz);

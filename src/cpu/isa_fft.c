@@ -261,9 +261,10 @@ ALWAYS float *line_of(const fft_plan *plan, float *work)
 
 ALWAYS float *spectra_of(const fft_plan *plan, float *work)
 {
-    const int32_t room = plan->row > plan->n[1] ? plan->row : plan->n[1]; // whole vectors along z are written
+    const int32_t long_one = plan->n[0] > plan->n[1] ? plan->n[0] : plan->n[1];
 
-    return line_of(plan, work) + (ptrdiff_t)room * FFT_WAVE;
+    // whole vectors along z are written
+    return line_of(plan, work) + (ptrdiff_t)(plan->row > long_one ? plan->row : long_one) * FFT_WAVE;
 }
 
 static void forward(const fft_plan *plan, const float *real, float *waves, float *work)
@@ -338,5 +339,25 @@ static void along(const fft_plan *plan, int sign, float *waves, int32_t stride, 
     transform(&plan->line[0], sign < 0 ? &here : &back, sign < 0 ? &here : &back, work);
 }
 
+static void convolve(const fft_plan *plan, float *waves, int32_t stride, const float *factor, int32_t factor_stride,
+                     float *work)
+{
+    float      *line = line_of(plan, work);
+    const lanes here = parts(waves, stride), held = parts(line, FFT_WAVE);
+    const lanes back_here = swapped(here), back_held = swapped(held);
+
+    transform(&plan->line[0], &here, &held, work);
+    for (int32_t i = 0; i < plan->n[0]; i++) {
+        wave w = load(&held, i);
+        vec  f;
+
+        memcpy(&f, factor + (ptrdiff_t)i * factor_stride, sizeof f);
+        w.re *= f;
+        w.im *= f;
+        store(&held, i, w);
+    }
+    transform(&plan->line[0], &back_held, &back_here, work);
+}
+
 extern const isa_fft MDS_ISA_NAME(mds_isa_fft);
-const isa_fft        MDS_ISA_NAME(mds_isa_fft) = {.forward = forward, .backward = backward, .along = along};
+const isa_fft        MDS_ISA_NAME(mds_isa_fft) = {.forward = forward, .backward = backward, .along = along, .convolve = convolve};

@@ -32,6 +32,9 @@ typedef struct {
     void (*backward)(const fft_plan *plan, const float *waves, float *real, float *work);
     /// Along the first axis, in place: n0 waves, `stride` floats apart. sign -1: forward, 1: backward.
     void (*along)(const fft_plan *plan, int sign, float *waves, int32_t stride, float *work);
+    /// Forward, times factor [n0] of FFT_LANES, `factor_stride` floats apart, and backward, in one go.
+    void (*convolve)(const fft_plan *plan, float *waves, int32_t stride, const float *factor, int32_t factor_stride,
+                     float *work);
 } isa_fft;
 
 extern const isa_fft mds_isa_fft_generic, mds_isa_fft_avx2, mds_isa_fft_avx512;

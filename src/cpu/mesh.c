@@ -268,6 +268,12 @@ static void expand(void *context, int32_t p, float *real)
         }
 }
 
+static void convolve(mds_device *d)
+{
+    mds_cpu_mesh_refresh(d);
+    mds_cpu_fft_convolve(d->mesh->fft, reduce, expand, d, d->mesh->factor);
+}
+
 static void gather(mds_device *d)
 {
     cpu_mesh     *m = d->mesh;
@@ -293,23 +299,25 @@ static void gather(mds_device *d)
 mds_status mds_cpu_mesh_stage(mds_device *d, mds_phase phase, mds_work work)
 {
     const bool all = phase == MDS_MESH_ALL;
+    const bool plain = all && !(work & (MDS_ENERGY | MDS_VIRIAL)); // nothing to sum over the waves
     double     clock, now;
 
     if (d->tripped || d->params.coulomb != MDS_COULOMB_PME) return MDS_OK;
     MDS_CHECK(!mds_box_is_none(&d->box), MDS_E_INPUT, "PME needs a box");
     clock = mds_clock();
-#define PHASE(which, timer, call)                                                                            \
-    if (all || phase == (which)) {                                                                           \
+#define PHASE(due, timer, call)                                                                              \
+    if (due) {                                                                                               \
         call;                                                                                                \
         now = mds_clock();                                                                                   \
         mds_timer_add((timer), now - clock);                                                                 \
         clock = now;                                                                                         \
     }
-    PHASE(MDS_SPREAD, MDS_T_SPREAD, MDS_TRY(spread(d)))
-    PHASE(MDS_FFT, MDS_T_FFT, mds_cpu_fft_forward(d->mesh->fft, reduce, d))
-    PHASE(MDS_SOLVE, MDS_T_SOLVE, mds_cpu_mesh_solve(d, work))
-    PHASE(MDS_IFFT, MDS_T_FFT, mds_cpu_fft_backward(d->mesh->fft, expand, d))
-    PHASE(MDS_GATHER, MDS_T_GATHER, gather(d))
+    PHASE(all || phase == MDS_SPREAD, MDS_T_SPREAD, MDS_TRY(spread(d)))
+    PHASE(plain, MDS_T_FFT, convolve(d))
+    PHASE((all && !plain) || phase == MDS_FFT, MDS_T_FFT, mds_cpu_fft_forward(d->mesh->fft, reduce, d))
+    PHASE((all && !plain) || phase == MDS_SOLVE, MDS_T_SOLVE, mds_cpu_mesh_solve(d, work))
+    PHASE((all && !plain) || phase == MDS_IFFT, MDS_T_FFT, mds_cpu_fft_backward(d->mesh->fft, expand, d))
+    PHASE(all || phase == MDS_GATHER, MDS_T_GATHER, gather(d))
 #undef PHASE
     return MDS_OK;
 }

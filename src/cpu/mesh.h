@@ -37,6 +37,8 @@ struct cpu_mesh {
     double  total_charge;   // e
 };
 
+/// Influence factors of the present box: cpu_mesh.factor. mesh_solve.c.
+void mds_cpu_mesh_refresh(mds_device *device);
 /// Every wave times its influence factor; energy and virial of the waves, and the background's, if due. mesh_solve.c.
 void mds_cpu_mesh_solve(mds_device *device, mds_work work);
 

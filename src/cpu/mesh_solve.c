@@ -63,7 +63,7 @@ static double moduli_of(const cpu_mesh *m, int32_t i, int32_t j, int32_t k)
 }
 
 /// Influence factors of the present box.
-static void refresh(mds_device *d)
+void mds_cpu_mesh_refresh(mds_device *d)
 {
     cpu_mesh       *m = d->mesh;
     const fft_plan *plan = mds_cpu_fft_plan(m->fft);
@@ -171,7 +171,7 @@ void mds_cpu_mesh_solve(mds_device *d, mds_work work)
     double        inv[3][3];
     int           t;
 
-    refresh(d);
+    mds_cpu_mesh_refresh(d);
     mds_box_inverse(&d->box, inv);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) {

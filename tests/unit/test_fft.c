@@ -99,6 +99,37 @@ static void against_sum(const char *level, int32_t n0, int32_t n1, int32_t n2)
     free(out.mesh);
 }
 
+/// Convolution in one go gives the bits of its three parts.
+static void convolved(const char *level, int32_t n0)
+{
+    const int32_t n[3] = {n0, 9, 14};
+    const size_t  size = (size_t)n0 * 9 * 14;
+    cpu_fft      *fft;
+
+    TEST_OK(mds_cpu_fft_open(n, 2, level, &fft));
+    const fft_plan *plan = mds_cpu_fft_plan(fft);
+    const int32_t   of_line = plan->blocks * FFT_LANES;
+    mesh            in = mesh_of(fft, 5), one = mesh_of(fft, 5), three = mesh_of(fft, 5);
+    float          *factor = calloc((size_t)(n0 * 14 * of_line), sizeof *factor);
+    uint32_t        seed = 9;
+
+    for (int32_t i = 0; i < n0 * 14 * of_line; i++) factor[i] = noise(&seed);
+    mds_cpu_fft_convolve(fft, fill, drain, &one, factor);
+    mds_cpu_fft_forward(fft, fill, &three);
+    for (int32_t line = 0; line < n0 * 14; line++)
+        for (int32_t j = 0; j < of_line; j++) {
+            float *wave = mds_cpu_fft_waves(fft, line / 14, line % 14) + j / FFT_LANES * FFT_WAVE + j % FFT_LANES;
+
+            wave[0] *= factor[line * of_line + j];
+            wave[FFT_LANES] *= factor[line * of_line + j];
+        }
+    mds_cpu_fft_backward(fft, drain, &three);
+    TEST_TRUE(!memcmp(one.mesh, three.mesh, size * sizeof(float)));
+    TEST_TRUE(memcmp(one.mesh, in.mesh, size * sizeof(float)) != 0);
+    mds_cpu_fft_close(fft);
+    free(in.mesh), free(one.mesh), free(three.mesh), free(factor);
+}
+
 static void same_bits(const char *level)
 {
     const int32_t n[3] = {20, 18, 27};
@@ -140,6 +171,9 @@ int main(void)
         against_sum(level, 4, 5, 33);
         against_sum(level, 16, 27, 28);
         against_sum(level, 30, 24, 20);
+        convolved(level, 1);
+        convolved(level, 13);
+        convolved(level, 36);
         same_bits(level);
     }
     TEST_FAILS(mds_cpu_fft_open(bad, 1, "generic", &fft), MDS_E_INPUT, "out of range");
