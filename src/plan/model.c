@@ -180,14 +180,15 @@ static double ratio_at(const mds_plan_catalog *c, const plan_set *set, const pla
     return p->seconds / plan_cpu_step(&p->work, &cpu, &share, stage);
 }
 
-/// How much a set says about a share of a machine. 0: nothing; 3: the same type used the same way.
+/// How much a set says about a share of a machine. 0: nothing; 1: only how fast the program is; 2: it can be scaled; 3: the same
+/// type used the same way.
 static int likeness(const mds_plan_catalog *c, const plan_set *set, const mds_plan_machine *m, const plan_share *share)
 {
     const bool on_gpu = *set->gpu != '\0', same = *set->instance && !strcmp(set->instance, m->instance);
 
     if (on_gpu != (share->ranks > 0) || isnan(ratio_at(c, set, &c->point[set->first]))) return 0;
     if (same && share->runs == 1 && (on_gpu ? share->ranks == 1 : share->threads == set->threads)) return 3;
-    if (on_gpu) return share->ranks == 1 && plan_gpu_find(c, set->gpu, NAN) == m->gpu ? 2 : 1;
+    if (on_gpu) return share->ranks == 1 && share->runs_per_gpu == 1 ? 2 : 1; // nothing measured says how GPUs join or are shared
     return share->threads <= 4 * set->threads ? 2 : 1; // further than that nothing measured says how threads scale
 }
 

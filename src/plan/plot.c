@@ -46,7 +46,7 @@ static double place_y(const picture *p, double usd)
     return fmin(fmax(at, TOP), HEIGHT - BOTTOM);
 }
 
-/// Ends of the axes: all options, with a margin, at least a factor of 4.
+/// Ends of the axes: all options and the intervals that are drawn, with a margin.
 static void span(picture *p)
 {
     int k;
@@ -55,11 +55,12 @@ static void span(picture *p)
     p->x1 = p->y1 = -INFINITY;
     for (k = 0; k < p->plan->n; k++) {
         const mds_plan_option *o = &p->plan->option[k];
+        const bool             whole = o->pareto || o->rank == 1; // drawn with its interval
 
-        p->x0 = fmin(p->x0, log10(o->ns_per_day));
-        p->x1 = fmax(p->x1, log10(o->ns_per_day));
-        p->y0 = fmin(p->y0, log10(o->usd_per_us));
-        p->y1 = fmax(p->y1, log10(o->usd_per_us));
+        p->x0 = fmin(p->x0, log10(whole ? o->ns_per_day_low : o->ns_per_day));
+        p->x1 = fmax(p->x1, log10(whole ? o->ns_per_day_high : o->ns_per_day));
+        p->y0 = fmin(p->y0, log10(whole ? o->usd_per_us_low : o->usd_per_us));
+        p->y1 = fmax(p->y1, log10(whole ? o->usd_per_us_high : o->usd_per_us));
     }
     if (!(p->x0 <= p->x1 && p->y0 <= p->y1)) {
         p->x0 = p->y0 = 0;
@@ -70,7 +71,7 @@ static void span(picture *p)
         p->x1 = fmax(p->x1, log10(p->plan->request.ns_per_day));
     }
     p->x0 -= 0.15;
-    p->x1 += 0.3;
+    p->x1 += 0.15;
     p->y0 -= 0.15;
     p->y1 += 0.15;
 }
@@ -231,7 +232,7 @@ static void draw(const mds_plan_catalog *c, picture *p)
                  WIDTH, HEIGHT, WIDTH, HEIGHT, style);
     mds_text_add(p->out, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n<text class=\"title\" x=\"%d\" y=\"24\">Speed against cost, %.0f atoms", WIDTH, HEIGHT, LEFT,
                  r->work.atoms);
-    mds_text_add(p->out, "; prices as seen on %s; %s</text>\n", plan_date_text(c->as_of, day), r->gpu_engine ? "predicted" : "GPU speeds are design estimates");
+    mds_text_add(p->out, "; prices as of %s; %s</text>\n", plan_date_text(c->as_of, day), r->gpu_engine ? "predicted" : "GPU speeds are design estimates");
     axis(p, true);
     axis(p, false);
     mds_text_add(p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ns/day of one trajectory (predicted)</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 22);
@@ -240,7 +241,7 @@ static void draw(const mds_plan_catalog *c, picture *p)
     if (!isnan(r->ns_per_day)) {
         const double x = place_x(p, r->ns_per_day);
 
-        mds_text_add(p->out, "<path class=\"asked\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\">asked: %s</text>\n", x, TOP, HEIGHT - BOTTOM, x + 5,
+        mds_text_add(p->out, "<path class=\"asked\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\">asked: %s (the low end decides)</text>\n", x, TOP, HEIGHT - BOTTOM, x + 5,
                      HEIGHT - BOTTOM - 8, plan_short(r->ns_per_day, a));
     }
     front(p);

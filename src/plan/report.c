@@ -44,7 +44,7 @@ static void print_asked(const mds_plan_catalog *c, const mds_plan *p)
     if (!isnan(r->budget)) mds_print(" at most $%s in all;", plan_short(r->budget, a));
     if (!isnan(r->deadline)) mds_print(" within %s h;", plan_short(r->deadline, a));
     mds_print(" %s; %s first\n", r->spot ? "spot may be used" : "no spot", r->objective == MDS_PLAN_FASTEST ? "fastest" : "cheapest");
-    mds_print("prices: %d rows, %d with GPUs and %d of CPUs alone; %d of them dated, %d older quotes left out; seen on %s\n", c->n_read, c->n_read_gpu,
+    mds_print("prices: %d rows, %d with GPUs and %d of CPUs alone; %d of them dated, %d older quotes left out; as of %s\n", c->n_read, c->n_read_gpu,
               c->n_read - c->n_read_gpu, c->n_dated, c->n_superseded, plan_date_text(c->as_of, a));
 }
 
