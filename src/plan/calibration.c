@@ -17,9 +17,11 @@ mds_plan_work plan_water(double atoms, double cut, double mesh_points, int order
                            .force_error = NAN};
 }
 
+static int threads_on_cores(const mds_plan_catalog *c, const char *instance, int threads);
+
 static mds_status add_set(mds_plan_catalog *c, const char *path, const mds_calibration *from)
 {
-    plan_set set = {.cores = from->cores, .threads = from->threads, .ghz = from->clock_ghz, .first = c->n_point, .n = (size_t)from->n_cases};
+    plan_set set = {.cores = from->cores, .threads = threads_on_cores(c, from->instance, from->threads), .ghz = from->clock_ghz, .first = c->n_point, .n = (size_t)from->n_cases};
     int32_t  k;
 
     MDS_CHECK(from->threads > 0 && from->n_cases > 0, MDS_E_INPUT, "%s: has no measured case", path);
@@ -66,6 +68,16 @@ static int is_conf(const struct dirent *entry)
     const char *dot = strrchr(entry->d_name, '.');
 
     return dot && dot != entry->d_name && !strcmp(dot, ".conf");
+}
+
+/// Threads that share cores (two a core on most machines) count as the cores they share, as the tables have them.
+static int threads_on_cores(const mds_plan_catalog *c, const char *instance, int threads)
+{
+    size_t k;
+
+    for (k = 0; *instance && k < c->n_machine; k++)
+        if (!strcmp(c->machine[k].instance, instance) && c->machine[k].cores < threads) return (int)c->machine[k].cores;
+    return threads;
 }
 
 /// Every *.conf of the folder calibration/ beside the tables, by name.

@@ -285,9 +285,10 @@ static mds_status read_price_file(mds_plan_catalog *c, const char *word, int as_
     size_t      first = c->n_machine, k, n = 0, i, built_in = 0;
 
     MDS_CHECK(equals && equals > word && equals[1], MDS_E_USAGE, "--prices wants PROVIDER=FILE, not '%s'", word);
+    for (i = 0; word[i] != '='; i++)
+        MDS_CHECK(isalnum((unsigned char)word[i]) || strchr("-_.", word[i]), MDS_E_USAGE, "--prices: '%.*s' is no provider's name", (int)(equals - word), word);
     MDS_TRY(plan_keep(c, &provider, "%.*s", (int)(equals - word), word));
-    for (i = 0; provider[i]; i++)
-        MDS_CHECK(isalnum((unsigned char)provider[i]) || strchr("-_.", provider[i]), MDS_E_USAGE, "--prices: '%s' is no provider's name", provider);
+    for (i = 0; provider[i]; i++) c->kept[c->n_kept - 1][i] = (char)tolower((unsigned char)provider[i]);
     MDS_TRY(plan_catalog_table(c, equals + 1, &t));
     if (plan_is_skypilot(t))
         MDS_TRY(plan_skypilot(c, t, provider, as_of));

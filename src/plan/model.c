@@ -239,7 +239,7 @@ void plan_predict(const mds_plan_catalog *c, const mds_plan_work *w, const mds_p
 
         out->low = out->ns_per_day / factor;
         out->high = out->ns_per_day * factor;
-        out->why = out->basis == MDS_PLAN_SCALED ? "scaled from another measured machine or size: x/: 1.6" : "design estimate: nothing like it was ever measured: x/: 3";
+        out->why = out->basis == MDS_PLAN_SCALED ? "scaled from another measured machine or size: x/: 1.6" : "a design estimate, nothing like it was ever measured: x/: 3";
     }
 }
 

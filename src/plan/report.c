@@ -3,6 +3,7 @@
 #include "plan/inside.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define GB 1e9
 
@@ -61,7 +62,7 @@ static void print_warnings(const mds_plan_catalog *c, const mds_plan *p)
         mds_print("THIS BUILD HAS NO GPU ENGINE: the speeds of all %d options with GPUs are estimates of a design, nothing of it was measured.\n", n_gpu);
     if (n_modelled)
         mds_print("%d of %d options are design estimates (nothing like them was ever measured): true within a factor of 3, if that.\n", n_modelled, p->n);
-    if (n_old) mds_print("%d of %d prices are undated or older than 180 days: examples, not offers. Their dollar intervals are widened by x/: 1.3.\n", n_old, p->n);
+    if (n_old) mds_print("%d of %d prices are undated or older than 180 days: examples, not offers. Their dollar intervals are widened by x/: 1.5.\n", n_old, p->n);
 }
 
 // --------------------------------------------------------------------------------------------------- table
@@ -188,8 +189,8 @@ static void print_compute(const mds_plan_catalog *c, const mds_plan *p, const md
     for (k = 0; k < PLAN_N_STAGES; k++) sum += speed.stage[k];
     mds_print("compute need: on #%d a step takes %.3g ms:", o->rank, 86.4e3 * p->request.work.dt / o->ns_per_day);
     for (k = 0; k < PLAN_N_STAGES; k++)
-        if (speed.stage[k] > 0) mds_print(" %s %.0f %%%s", plan_stage_name[k], 100 * speed.stage[k] / sum, k + 1 < PLAN_N_STAGES ? "," : "");
-    mds_print(" %s\n", o->why);
+        if (speed.stage[k] > 0) mds_print(" %s %.0f %%,", plan_stage_name[k], 100 * speed.stage[k] / sum);
+    mds_print(" as modelled; the speed is %s\n", o->why);
 }
 
 static void print_data(const mds_plan_catalog *c, const mds_plan *p, const mds_plan_option *o)
@@ -207,7 +208,7 @@ static void print_data(const mds_plan_catalog *c, const mds_plan *p, const mds_p
     }
     mds_print("; trajectories %s GB", plan_short(bytes / GB, a));
     for (k = 0; k < c->n_storage; k++)
-        if (!strcmp(c->storage[k].provider, o->machine->provider) && strcmp(c->storage[k].kind, "archive"))
+        if (!strcasecmp(c->storage[k].provider, o->machine->provider) && strcmp(c->storage[k].kind, "archive"))
             mds_print("; %s (%s class) $%s a month", c->storage[k].name, c->storage[k].kind, plan_short(c->storage[k].usd_per_gb_month * bytes / GB, a));
     mds_print(" (storage and transfer out are in no total)\n");
 }
@@ -231,12 +232,12 @@ static void print_sensitivity(const mds_plan *p, const mds_plan_option *o)
     const double            factor = plan_spot_factor(&r->work, r->interruptions, r->restart);
     const double            plain = o->price == MDS_PLAN_SPOT ? o->usd_per_us / o->usd_per_h / factor : o->usd_per_us / o->usd_per_h;
     const double            discount = isnan(r->reserved) ? 0.4 : r->reserved;
-    char                    a[24], b[24], c[24];
+    char                    a[24], b[24];
 
     mds_print("cost sensitivity of #%d, $/us: on demand %s", o->rank, plan_short(plain * m->on_demand, a));
     if (!isnan(m->spot_high))
-        mds_print(", spot %s to %s (band as read; %s interruptions an hour assumed)", plan_short(plain * factor * m->spot_low, a),
-                  plan_short(plain * factor * m->spot_high, b), plan_short(r->interruptions, c));
+        mds_print(", spot %s to %s (band as read; %g interruptions an hour assumed)", plan_short(plain * factor * m->spot_low, a),
+                  plan_short(plain * factor * m->spot_high, b), r->interruptions);
     mds_print(", reserved %s at a discount of %.0f %% (%s; pays if used more than %.0f %% of the term)\n", plan_short(plain * (1 - discount) * m->on_demand, a),
               100 * discount, isnan(r->reserved) ? "an example; --reserved" : "as given", 100 * (1 - discount));
     if (r->spot)

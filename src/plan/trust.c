@@ -15,9 +15,9 @@
 
 // Of the honest rows of the built-in table the lowest ratio is 0.65, of the two wrong ones 0.53 and 0.49 (docs/cloud.md).
 #define LOWEST_OF_MEDIAN 0.6
-// Prices read for the same machine months apart: on demand unchanged to 20 % (Lambda A6000 0.80 and 1.09, V100 4.40 and 6.32:
-// up to 44 %), spot 15 to 27 (AWS p5en). One factor for both.
-#define OLD_FACTOR 1.3
+// The same machines read twice, some time apart: on demand 0.80 and 1.09, 4.40 and 6.32 (Lambda; factors 1.36 and 1.44), spot 15 to
+// 18 and 27 (AWS p5en; 1.5 to 1.8). This covers the first two and half of the last.
+#define OLD_FACTOR 1.5
 enum { OLD_DAYS = 180 };
 
 double plan_age_factor(int row_as_of, int as_of, const char **why)
