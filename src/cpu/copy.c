@@ -104,5 +104,13 @@ void mds_cpu_list_refresh(mds_device *d)
     const double moved = sqrt((double)top.first) + sqrt((double)top.second);
     if (list->radius_inner < list->radius_outer && moved + CPU_ROUNDING >= list->radius_inner - list->cut_max)
         list->prune_due = true;
-    if (list->prune_due) memcpy(list->xq_prune, d->xq, (size_t)d->n_clusters * CPU_LINE * sizeof(float));
+    if (!list->prune_due) return;
+    // each thread copies what it has just written: on some machines lines come slowly from the other core
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (t = 0; t < d->n_threads; t++) {
+        const int64_t n = d->n_clusters;
+        const size_t  first = (size_t)(n * t / d->n_threads), end = (size_t)(n * (t + 1) / d->n_threads);
+
+        memcpy(list->xq_prune + first * CPU_LINE, d->xq + first * CPU_LINE, (end - first) * CPU_LINE * sizeof(float));
+    }
 }

@@ -210,30 +210,36 @@ static mds_status cpu_begin(mds_device *d, mds_work work)
     mds_cpu_vsite_place(d);
     mds_cpu_list_refresh(d);
     memset(d->sums, 0, (size_t)d->n_threads * sizeof *d->sums);
+    if (!d->lines_clear) {
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
-    for (t = 0; t < d->n_threads; t++)
-        memset(d->f_thread[t], 0, (size_t)d->n_clusters * CPU_LINE * sizeof(float));
+        for (t = 0; t < d->n_threads; t++)
+            memset(d->f_thread[t], 0, (size_t)d->n_clusters * CPU_LINE * sizeof(float));
+    }
+    d->lines_clear = false;
     return MDS_OK;
 }
 
-/// Force lines of all threads into f, in thread order.
+/// Force lines of all threads into f, in thread order. Lines are cleared for the next step while they are at hand.
 static void sum_forces(mds_device *d)
 {
-    int32_t c;
+    const int threads = d->n_threads;
+    int32_t   c;
 
-#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (c = 0; c < d->n_clusters; c++) {
-        double sum[CPU_LINE] = {0};
+        double sum[3 * CPU_CLUSTER] = {0};
         int    t, k, lane;
 
-        for (t = 0; t < d->n_threads; t++) {
-            const float *line = d->f_thread[t] + (size_t)c * CPU_LINE;
+        for (t = 0; t < threads; t++) {
+            float *line = d->f_thread[t] + (size_t)c * CPU_LINE;
 
             for (k = 0; k < 3 * CPU_CLUSTER; k++) sum[k] += (double)line[k];
+            memset(line, 0, CPU_LINE * sizeof *line);
         }
         for (lane = 0; lane < CPU_CLUSTER && CPU_CLUSTER * c + lane < d->n_slots; lane++)
             for (k = 0; k < 3; k++) d->f[CPU_CLUSTER * c + lane][k] = sum[CPU_CLUSTER * k + lane];
     }
+    d->lines_clear = true;
 }
 
 static mds_status cpu_finish(mds_device *d, mds_work work)

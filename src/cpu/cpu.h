@@ -45,7 +45,8 @@ struct mds_device {
     double *charge, *inv_mass;// [n_slots] e, 1/Da (0: site or padding)
     int32_t *type;            // [n_slots] LJ type; n_types for padding
     float  *xq;               // [n_clusters][CPU_LINE] float copy for the pair kernel, from origins of its own; q scaled
-    float **f_thread;         // [n_threads] of [n_clusters][CPU_LINE]
+    float **f_thread;         // [n_threads] of [n_clusters][CPU_LINE]; 0 after finish
+    bool    lines_clear;      // it is
     cpu_sums *sums;           // [n_threads]
 
     mds_box  box;
