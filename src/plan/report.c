@@ -67,7 +67,7 @@ static void print_warnings(const mds_plan_catalog *c, const mds_plan *p)
 
 // --------------------------------------------------------------------------------------------------- table
 
-enum { COLUMNS = 13, WIDEST = 40 };
+enum { COLUMNS = 14, WIDEST = 40 };
 
 /// The cells of one option as text.
 static void cells(const mds_plan_option *o, char cell[COLUMNS][64])
@@ -94,6 +94,7 @@ static void cells(const mds_plan_option *o, char cell[COLUMNS][64])
     mds_text_add(&t[10], "%s", plan_short(o->hours, a));
     mds_text_add(&t[11], "%s", plan_short(o->usd_total, a));
     mds_text_add(&t[12], "%s", plan_short(o->wh_per_ns, a));
+    mds_text_add(&t[13], "%s of %s", plan_short(o->memory_gib, a), plan_short(m->gpus ? m->gpu_memory : m->memory, b));
     for (k = 0; k < COLUMNS; k++) {
         const size_t n = t[k].n < WIDEST ? t[k].n : WIDEST;
 
@@ -114,7 +115,7 @@ static void print_row(char cell[COLUMNS][64], const int *width, const char *rest
 static void print_table(const mds_plan *p, int top)
 {
     static const char *const titles[COLUMNS] = {"#", "provider", "region", "instance", "uses", "price", "$/h", "ns/day", "interval", "$/us", "hours",
-                                                "$ in all", "Wh/ns"};
+                                                "$ in all", "Wh/ns", "GiB"};
     char                     cell[COLUMNS][64];
     int                      width[COLUMNS], k, i, n = p->n < top ? p->n : top;
 
@@ -137,7 +138,7 @@ static void print_table(const mds_plan *p, int top)
         print_row(cell, width, rest.s ? rest.s : "");
         mds_text_free(&rest);
     }
-    mds_print("(* on the front of speed against cost; $/us and hours of spot prices count lost work and restarts)\n");
+    mds_print("(* on the front of speed against cost; $/us and hours of spot prices count lost work and restarts; GiB: needed, of a GPU or the host)\n");
     if (n < p->n) mds_print("... and %d more options (--top N, --json FILE)\n", p->n - n);
 }
 
