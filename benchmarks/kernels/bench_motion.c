@@ -21,8 +21,8 @@
         }                                                                                                    \
     } while (0)
 
-enum { BONDED, EXCLUDED, FINISH, BEFORE, AFTER, COUPLE, N_STAGES };
-static const char *const names[] = {"bonded", "excluded", "finish", "move before", "move after", "couple"};
+enum { BONDED, EXCLUDED, FINISH, BEFORE, AFTER, MEASURE, COUPLE, N_STAGES };
+static const char *const names[] = {"bonded", "excluded", "finish", "move before", "move after", "measure", "couple"};
 
 static double clock_rate(void)
 {
@@ -78,6 +78,7 @@ static void step(mds_sim *s, mds_work work, stopwatch *w, int k)
     mds_device *d = s->dev;
     mds_poll    now;
     double      start;
+    const cpu_measure what = {.half_step = s->integrator->half_step_velocities, .forces = work & MDS_VIRIAL};
 
 #define TIMED(stage, call)                                                                                   \
     do {                                                                                                     \
@@ -94,7 +95,8 @@ static void step(mds_sim *s, mds_work work, stopwatch *w, int k)
     TIMED(BONDED, MUST(mds_cpu_bonded_stage(d, work)));
     if (s->params.coulomb == MDS_COULOMB_PME) MUST(s->be->mesh(d, MDS_MESH_ALL, work));
     TIMED(FINISH, MUST(s->be->finish(d, work)));
-    TIMED(AFTER, MUST(mds_cpu_move_stage(d, s->integrator->after, work | MDS_COUPLE)));
+    TIMED(AFTER, MUST(mds_cpu_move_stage(d, s->integrator->after, work)));
+    TIMED(MEASURE, mds_cpu_measure(d, &what));
     TIMED(COUPLE, MUST(s->be->couple(d, work | MDS_COUPLE)));
     TIMED(EXCLUDED, mds_cpu_excluded(d, work)); // into lines that the next begin clears
 }

@@ -10,7 +10,7 @@
 // the size, since stiffness does not travel along a chain of atoms of like mass; rings and triangles need no care.
 //
 // Tolerance: what the user asks for or 1e-10, whichever is less; Newton adds a step after it, so small groups end at
-// rounding. Waters come here for velocities only in rare passes; their fast path is isa_settle.c.
+// rounding. Waters come here for velocities only in rare passes; their fast path is isa_group.h.
 #include "cpu/move.h"
 
 #include <math.h>

@@ -16,12 +16,26 @@ static const int32_t water_pair[] = {0, 1, 0, 2, 1, 2}, cluster_pair[] = {0, 1, 
 
 // ---------------------------------------------------------------------------------------------- set-up
 
+/// Room for n batches of a kind.
+static mds_status open_batches(cpu_move *m, int kind, int32_t n)
+{
+    cpu_batches *b = &m->batches[kind];
+    const size_t lanes = (size_t)n * CPU_BATCH, atoms = (size_t)cpu_group_atoms[kind];
+
+    b->n = n;
+    MDS_TRY(mds_alloc(&b->count, (size_t)n, sizeof *b->count));
+    MDS_TRY(mds_alloc(&b->offset, lanes * atoms, sizeof *b->offset));
+    if (kind == CPU_WATER) return MDS_OK;
+    MDS_TRY(mds_alloc(&b->im, lanes * atoms, sizeof *b->im));
+    return kind == CPU_FREE ? MDS_OK : mds_alloc(&b->length, lanes * (atoms - 1), sizeof *b->length);
+}
+
 static mds_status sort_water_kinds(mds_device *d)
 {
     const mds_system *s = d->system;
     cpu_move         *m = d->move;
     size_t            capacity = 0;
-    int32_t           k, j, b = 0;
+    int32_t           k, j, b = 0, n = 0;
 
     m->n_waters = s->water.n;
     MDS_TRY(mds_alloc(&m->kind_of, (size_t)m->n_waters, sizeof *m->kind_of));
@@ -30,7 +44,7 @@ static mds_status sort_water_kinds(mds_device *d)
         const double   oh = s->water.length[2 * k], hh = s->water.length[2 * k + 1];
         const double   mo = s->mass[s->water.atom[3 * k]], mh = s->mass[s->water.atom[3 * k + 1]], height = sqrt(oh * oh - 0.25 * hh * hh);
         cpu_water_kind w = {{oh, oh, hh}, 1 / mo, 1 / mh, 2 * mh * height / (mo + 2 * mh), mo * height / (mo + 2 * mh), 0.5 * hh,
-                            mo / (mo + 2 * mh), mh / (mo + 2 * mh), 0, 0};
+                            (mo + 2 * mh) / (2 * mh * height), 1 / hh, mo / (mo + 2 * mh), mh / (mo + 2 * mh), 0, 0};
 
         MDS_CHECK(hh > 0 && hh < 2 * oh, MDS_E_INPUT, "a rigid water with O-H %g nm and H-H %g nm is no triangle", oh, hh);
         for (j = 0; j < m->n_kinds; j++)
@@ -44,14 +58,16 @@ static mds_status sort_water_kinds(mds_device *d)
     }
     for (j = 0; j < m->n_kinds; j++) {
         m->kind[j].first = j ? m->kind[j - 1].first + m->kind[j - 1].n : 0;
-        m->n_batches += (m->kind[j].n + CPU_WATERS - 1) / CPU_WATERS;
+        n += (m->kind[j].n + CPU_BATCH - 1) / CPU_BATCH;
     }
-    MDS_TRY(mds_alloc(&m->batch_first, (size_t)m->n_batches, sizeof *m->batch_first));
-    MDS_TRY(mds_alloc(&m->batch_kind, (size_t)m->n_batches, sizeof *m->batch_kind));
+    MDS_TRY(mds_alloc(&m->batch_first, (size_t)n, sizeof *m->batch_first));
+    MDS_TRY(mds_alloc(&m->batch_kind, (size_t)n, sizeof *m->batch_kind));
+    MDS_TRY(open_batches(m, CPU_WATER, n));
     for (j = 0; j < m->n_kinds; j++)
-        for (k = 0; k < m->kind[j].n; k += CPU_WATERS) {
+        for (k = 0; k < m->kind[j].n; k += CPU_BATCH) {
             m->batch_first[b] = m->kind[j].first + k;
-            m->batch_kind[b++] = j;
+            m->batch_kind[b] = j;
+            m->batches[CPU_WATER].count[b++] = m->kind[j].n - k < CPU_BATCH ? m->kind[j].n - k : CPU_BATCH;
         }
     return MDS_OK;
 }
@@ -155,23 +171,46 @@ static mds_status open_scratch(mds_device *d)
     return MDS_OK;
 }
 
-/// The waters' kernels of the level that the pair list has chosen.
+/// Kernels of the level that the pair list has chosen.
 static void choose_level(mds_device *d)
 {
-    d->move->settle_run = mds_isa_settle_run_generic;
-    d->move->settle_measure = mds_isa_settle_measure_generic;
+    d->move->run = mds_isa_move_generic;
+    d->move->measure = mds_isa_measure_generic;
 #ifdef MDS_HAVE_AVX2
     if (!strcmp(d->isa, "avx2")) {
-        d->move->settle_run = mds_isa_settle_run_avx2;
-        d->move->settle_measure = mds_isa_settle_measure_avx2;
+        d->move->run = mds_isa_move_avx2;
+        d->move->measure = mds_isa_measure_avx2;
     }
 #endif
 #ifdef MDS_HAVE_AVX512
     if (!strcmp(d->isa, "avx512")) {
-        d->move->settle_run = mds_isa_settle_run_avx512;
-        d->move->settle_measure = mds_isa_settle_measure_avx512;
+        d->move->run = mds_isa_move_avx512;
+        d->move->measure = mds_isa_measure_avx512;
     }
 #endif
+}
+
+/// Room for clusters by number of hydrogens, and for free atoms.
+static mds_status open_small_groups(mds_device *d)
+{
+    const mds_system *s = d->system;
+    int32_t           n[CPU_N_GROUPS] = {0};
+
+    for (int32_t k = 0; k < s->cluster.n; k++) {
+        int hydrogens = 0;
+
+        for (int a = 1; a < 4; a++) hydrogens += s->cluster.atom[4 * k + a] >= 0;
+        MDS_CHECK(hydrogens > 0, MDS_E_INTERNAL, "an X-H cluster without H");
+        n[CPU_XH1 + hydrogens - 1]++;
+    }
+    for (int32_t i = 0; i < d->n_atoms; i++) n[CPU_FREE] += d->move->role[i] == ROLE_FREE;
+    for (int kind = CPU_XH1; kind < CPU_N_GROUPS; kind++) {
+        cpu_batches *b = &d->move->batches[kind];
+
+        MDS_TRY(open_batches(d->move, kind, (n[kind] + CPU_BATCH - 1) / CPU_BATCH));
+        for (int32_t k = 0; k < b->n; k++) b->count[k] = n[kind] - k * CPU_BATCH < CPU_BATCH ? n[kind] - k * CPU_BATCH : CPU_BATCH;
+    }
+    return MDS_OK;
 }
 
 mds_status mds_cpu_move_open(mds_device *d)
@@ -206,6 +245,7 @@ mds_status mds_cpu_move_open(mds_device *d)
     for (i = 0; i < d->n_atoms; i++)
         if (s->mass[i] <= 0) m->role[i] = ROLE_FOLLOWS; // sites never move here
     MDS_TRY(mds_alloc(&m->free_slot, (size_t)d->n_atoms, sizeof *m->free_slot));
+    MDS_TRY(open_small_groups(d));
     if (s->vsite.n) MDS_TRY(mds_alloc(&m->shift, (size_t)d->n_atoms, sizeof *m->shift));
     return open_scratch(d);
 }
@@ -223,6 +263,12 @@ void mds_cpu_move_close(mds_device *d)
 
         for (k = 0; k < sizeof part / sizeof part[0]; k++) mds_free(part[k]);
     }
+    for (int kind = 0; kind < CPU_N_GROUPS; kind++) {
+        mds_free(m->batches[kind].count);
+        mds_free(m->batches[kind].offset);
+        mds_free(m->batches[kind].im);
+        mds_free(m->batches[kind].length);
+    }
     {
         void  *part[] = {m->scratch, m->sums, m->kind, m->kind_of, m->water_slot, m->batch_first, m->batch_kind, m->cluster_slot,
                          m->cluster_size, m->cluster_length, m->net_atom_start, m->net_link_start, m->net_atom, m->net_slot, m->net_pair,
@@ -232,6 +278,38 @@ void mds_cpu_move_close(mds_device *d)
         for (k = 0; k < sizeof part / sizeof part[0]; k++) mds_free(part[k]);
     }
     d->move = NULL;
+}
+
+/// Group `at` of a kind into its batch: offsets, inverse masses, lengths; the first of a batch into all lanes.
+static void set_lane(const mds_device *d, cpu_batches *b, int kind, int32_t at, const int32_t *slot, const double *length)
+{
+    const int    atoms = cpu_group_atoms[kind], lane = at % CPU_BATCH;
+    const size_t batch = (size_t)(at / CPU_BATCH);
+
+    for (int l = lane; l < (lane ? lane + 1 : CPU_BATCH); l++) {
+        for (int a = 0; a < atoms; a++) {
+            b->offset[(batch * (size_t)atoms + (size_t)a) * CPU_BATCH + (size_t)l] = 3 * slot[a];
+            if (b->im) b->im[(batch * (size_t)atoms + (size_t)a) * CPU_BATCH + (size_t)l] = d->inv_mass[slot[a]];
+        }
+        for (int c = 0; length && c < atoms - 1; c++) b->length[(batch * (size_t)(atoms - 1) + (size_t)c) * CPU_BATCH + (size_t)l] = length[c];
+    }
+}
+
+/// Batches from the slots that the remap has put in order.
+static void fill_batches(mds_device *d)
+{
+    cpu_move *m = d->move;
+    int32_t   n[CPU_N_GROUPS] = {0};
+
+    for (int32_t b = 0; b < m->batches[CPU_WATER].n; b++)
+        for (int32_t l = 0; l < m->batches[CPU_WATER].count[b]; l++)
+            set_lane(d, &m->batches[CPU_WATER], CPU_WATER, CPU_BATCH * b + l, m->water_slot + 3 * (size_t)(m->batch_first[b] + l), NULL);
+    for (int32_t c = 0; c < m->n_clusters; c++) {
+        const int kind = CPU_XH1 + m->cluster_size[c] - 2;
+
+        set_lane(d, &m->batches[kind], kind, n[kind]++, m->cluster_slot + 4 * (size_t)c, m->cluster_length + 3 * (size_t)c);
+    }
+    for (int32_t k = 0; k < m->n_free; k++) set_lane(d, &m->batches[CPU_FREE], CPU_FREE, k, m->free_slot + k, NULL);
 }
 
 /// Slots of all groups, each kind in slot order: one scan of the slots.
@@ -268,6 +346,7 @@ mds_status mds_cpu_move_remap(mds_device *d)
     }
     for (k = 0; m->n_nets && k < m->net_atom_start[m->n_nets]; k++) m->net_slot[k] = d->slot_of[m->net_atom[k]];
     mds_free(fill);
+    fill_batches(d);
     m->mapped = true;
     return MDS_OK;
 }
@@ -335,7 +414,20 @@ void mds_cpu_add_sums(mds_device *d)
     }
 }
 
-void mds_cpu_visit_share(mds_device *d, int t, bool waters, cpu_visit visit, const void *arg)
+void mds_cpu_visit_networks(mds_device *d, int t, cpu_visit visit, const void *arg)
+{
+    const cpu_move *m = d->move;
+    int32_t         first, last;
+
+    mds_cpu_share(d, t, m->n_nets, &first, &last);
+    for (int32_t k = first; k < last; k++) {
+        const cpu_group g = mds_cpu_network(m, k);
+
+        visit(d, &g, &m->scratch[t], &m->sums[t], arg);
+    }
+}
+
+static void visit_share(mds_device *d, int t, cpu_visit visit, const void *arg)
 {
     cpu_move      *m = d->move;
     cpu_scratch   *s = &m->scratch[t];
@@ -343,7 +435,7 @@ void mds_cpu_visit_share(mds_device *d, int t, bool waters, cpu_visit visit, con
     int32_t        first, last, k, kind = 0;
 
     mds_cpu_share(d, t, m->n_waters, &first, &last);
-    for (k = first; waters && k < last; k++) {
+    for (k = first; k < last; k++) {
         cpu_group g;
 
         while (k >= m->kind[kind].first + m->kind[kind].n) kind++;
@@ -356,12 +448,7 @@ void mds_cpu_visit_share(mds_device *d, int t, bool waters, cpu_visit visit, con
 
         visit(d, &g, s, sums, arg);
     }
-    mds_cpu_share(d, t, m->n_nets, &first, &last);
-    for (k = first; k < last; k++) {
-        const cpu_group g = mds_cpu_network(m, k);
-
-        visit(d, &g, s, sums, arg);
-    }
+    mds_cpu_visit_networks(d, t, visit, arg);
     mds_cpu_share(d, t, m->n_free, &first, &last);
     for (k = first; k < last; k++) {
         const cpu_group g = {1, 0, m->free_slot + k, NULL, NULL};
@@ -376,6 +463,6 @@ void mds_cpu_visit_groups(mds_device *d, cpu_visit visit, const void *arg)
 
     mds_cpu_clear_sums(d);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
-    for (t = 0; t < d->n_threads; t++) mds_cpu_visit_share(d, t, true, visit, arg);
+    for (t = 0; t < d->n_threads; t++) visit_share(d, t, visit, arg);
     mds_cpu_add_sums(d);
 }

@@ -163,7 +163,12 @@ VD_INLINE void run_triples(const excluded_frame *frame, const excluded_triples *
         vd             x[3][3], r[3][3], f[3], v[3], force[9];
 
         if (n <= 0) break;
-        for (int a = 0; a < 3; a++) vd_rows_of(position, slot + a * EXCLUDED_LANES, x[a]);
+        for (int a = 0; a < 3; a++) {
+            const double *row[VD_WIDTH];
+
+            for (int l = 0; l < VD_WIDTH; l++) row[l] = position[slot[a * EXCLUDED_LANES + l]];
+            vd_turn(row, x[a]);
+        }
         for (int k = 0; k < 3; k++) {
             r[0][k] = x[0][k] - x[1][k];
             r[1][k] = x[0][k] - x[2][k];

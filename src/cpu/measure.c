@@ -110,11 +110,13 @@ void mds_cpu_measure(mds_device *d, const cpu_measure *what)
     mds_cpu_clear_sums(d);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
     for (t = 0; t < d->n_threads; t++) {
-        int32_t first, last;
+        for (int kind = 0; kind < CPU_N_GROUPS; kind++) {
+            int32_t first, last;
 
-        mds_cpu_share(d, t, d->move->n_batches, &first, &last);
-        d->move->settle_measure(d, what, first, last, &d->move->sums[t]);
-        mds_cpu_visit_share(d, t, false, visit, what);
+            mds_cpu_share(d, t, d->move->batches[kind].n, &first, &last);
+            d->move->measure(d, kind, what, first, last, &d->move->sums[t]);
+        }
+        mds_cpu_visit_networks(d, t, visit, what);
     }
     mds_cpu_add_sums(d);
     memcpy(d->kinetic, sum->kinetic, sizeof d->kinetic);

@@ -46,39 +46,7 @@ static bool is_near(const mds_device *d, const cpu_ops *ops, int32_t slot, const
 {
     const double *list = d->x_list[slot], way[3] = {x[0] - list[0], x[1] - list[1], x[2] - list[2]};
 
-    return ops->drifts ? mds_dot(way, way) <= ops->limit2 : mds_dot(v, v) <= 1e200;
-}
-
-static void run_free(mds_device *d, const cpu_ops *ops, int32_t first, int32_t last, cpu_move_sums *sums)
-{
-    int32_t n;
-    int     p, k;
-
-    for (n = first; n < last; n++) {
-        const int32_t slot = d->move->free_slot[n];
-        const double  im = d->inv_mass[slot];
-        double        x[3], v[3];
-
-        memcpy(x, d->x[slot], sizeof x);
-        memcpy(v, d->v[slot], sizeof v);
-        for (p = 0; p < ops->n; p++) {
-            const cpu_op *op = &ops->op[p];
-
-            if (op->kind == MDS_KICK) {
-                for (k = 0; k < 3; k++) v[k] += op->h * im * d->f[slot][k];
-            } else if (op->kind == MDS_DRIFT) {
-                drift_atom(x, v, op->h, ops->max_move);
-            } else if (op->kind == MDS_NOISE) {
-                const double before = mds_dot(v, v);
-
-                noise_atom(d, op, slot, im, v);
-                sums->work_noise += 0.5 * (mds_dot(v, v) - before) / im;
-            }
-        }
-        sums->suspect |= !is_near(d, ops, slot, x, v);
-        memcpy(d->x[slot], x, sizeof x);
-        memcpy(d->v[slot], v, sizeof v);
-    }
+    return ops->drifts ? mds_dot(way, way) <= ops->limit2[d->inv_mass[slot] > 1 / MDS_LIGHT] : mds_dot(v, v) <= 1e200;
 }
 
 static double group_kinetic(const cpu_group *g, const cpu_scratch *s)
@@ -102,10 +70,9 @@ static void fix_group(const cpu_group *g, double inv_h, double tolerance, cpu_sc
     memcpy(s->r, s->x, (size_t)g->n * sizeof *s->r);
 }
 
-static void op_group(const mds_device *d, const cpu_group *g, const cpu_op *op, double max_move, cpu_scratch *s,
+static void op_group(const mds_device *d, const cpu_group *g, const cpu_ops *ops, const cpu_op *op, cpu_scratch *s,
                      cpu_move_sums *sums, bool *solved)
 {
-    const double tolerance = fmin(d->params.constraint_tolerance > 0 ? d->params.constraint_tolerance : 1, 1e-10);
     double       before;
     int32_t      i;
     int          k;
@@ -116,7 +83,7 @@ static void op_group(const mds_device *d, const cpu_group *g, const cpu_op *op, 
             for (k = 0; k < 3; k++) s->v[i][k] += op->h * s->im[i] * d->f[g->slot[i]][k];
         break;
     case MDS_DRIFT:
-        for (i = 0; i < g->n; i++) drift_atom(s->x[i], s->v[i], op->h, max_move);
+        for (i = 0; i < g->n; i++) drift_atom(s->x[i], s->v[i], op->h, ops->max_move);
         break;
     case MDS_NOISE:
         before = group_kinetic(g, s);
@@ -125,7 +92,7 @@ static void op_group(const mds_device *d, const cpu_group *g, const cpu_op *op, 
         sums->work_noise += group_kinetic(g, s) - before;
         break;
     case MDS_FIX_X:
-        fix_group(g, op->inv_h, tolerance, s, solved);
+        fix_group(g, op->inv_h, ops->tolerance, s, solved);
         break;
     case MDS_FIX_V:
         *solved &= mds_cpu_group_project(g, s, (const double(*)[3])s->x, s->v, NULL);
@@ -145,7 +112,7 @@ static void run_group(mds_device *d, const cpu_group *g, const cpu_ops *ops, cpu
     mds_cpu_group_load(d, g, s);
     for (i = 0; i < g->n; i++) memcpy(s->v[i], d->v[g->slot[i]], sizeof s->v[i]);
     memcpy(s->r, s->x, (size_t)g->n * sizeof *s->r);
-    for (p = 0; p < ops->n; p++) op_group(d, g, &ops->op[p], ops->max_move, s, sums, &solved);
+    for (p = 0; p < ops->n; p++) op_group(d, g, ops, &ops->op[p], s, sums, &solved);
     for (i = 0; i < g->n; i++) {
         sums->suspect |= !is_near(d, ops, g->slot[i], s->x[i], s->v[i]);
         if (!solved && d->atom_of[g->slot[i]] < sums->unsolved) sums->unsolved = d->atom_of[g->slot[i]];
@@ -162,13 +129,9 @@ static void run_share(mds_device *d, const cpu_ops *ops, int t)
     cpu_move_sums *sums = &m->sums[t];
     int32_t        first, last, k;
 
-    mds_cpu_share(d, t, m->n_batches, &first, &last);
-    m->settle_run(d, ops, first, last, sums);
-    mds_cpu_share(d, t, m->n_clusters, &first, &last);
-    for (k = first; k < last; k++) {
-        const cpu_group g = mds_cpu_cluster(m, k);
-
-        run_group(d, &g, ops, s, sums);
+    for (int kind = 0; kind < CPU_N_GROUPS; kind++) {
+        mds_cpu_share(d, t, m->batches[kind].n, &first, &last);
+        m->run(d, kind, ops, first, last, sums);
     }
     for (k = 0; k < m->n_nets; k++) {
         const int64_t   links = m->net_link_start[m->n_nets];
@@ -176,8 +139,6 @@ static void run_share(mds_device *d, const cpu_ops *ops, int t)
 
         if (m->net_link_start[k] * (int64_t)d->n_threads / links == t) run_group(d, &g, ops, s, sums);
     }
-    mds_cpu_share(d, t, m->n_free, &first, &last);
-    run_free(d, ops, first, last, sums);
 }
 
 static void run_list(mds_device *d, const cpu_ops *ops)
@@ -211,7 +172,9 @@ static void prepare(const mds_device *d, const mds_op *ops, cpu_ops *out, const 
     const mds_params *p = &d->params;
     uint32_t          nth = 0;
 
-    *out = (cpu_ops){.max_move = p->max_move, .limit2 = way_limit(d)};
+    *out = (cpu_ops){.max_move = p->max_move,
+                     .limit2 = {way_limit(d), way_limit(d)},
+                     .tolerance = fmin(p->constraint_tolerance > 0 ? p->constraint_tolerance : 1, 1e-10)};
     for (; ops->kind != MDS_STOP && ops->kind != MDS_MIX && out->n < 8; ops++) {
         cpu_op *op = &out->op[out->n++];
 
@@ -297,7 +260,7 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
     prepare(d, ops, &list, &rest);
     run_list(d, &list);
     if (begins) {
-        advance(d, list.limit2);
+        advance(d, list.limit2[0]);
         return MDS_OK;
     }
     if (d->move->sums->suspect) look_closer(d, 1e300);

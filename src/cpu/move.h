@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to groups.c, move.c, isa_settle.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie together.
+// Private to groups.c, move.c, isa_move.c, isa_measure.c, constrain.c, measure.c and couple.c: groups of atoms that constraints tie
+// together.
 //
 // A group is what one thread moves alone: a rigid water, an X-H cluster, a network of links, a free atom. Groups share
-// no atoms. Waters, the bulk of every system, are moved eight at a time (isa_settle.c); the others one by one through the
-// arrays of their thread's scratch. Per kind the groups are in slot order and each thread takes a fixed share.
+// no atoms. All but networks are moved eight at a time (isa_group.h); networks one by one through the arrays of their thread's
+// scratch. Per kind the groups are in slot order and each thread takes a fixed share.
 #ifndef MDS_CPU_MOVE_H
 #define MDS_CPU_MOVE_H
 
 #include "cpu/cpu.h"
 
-enum { CPU_WATERS = 8 }; // waters a batch: a vector register of doubles
+#ifndef MDS_LIGHT
+#define MDS_LIGHT 4.5 // Da: below, an atom counts as light
+#endif
+
+/// Kinds of group that are moved by the vector; groups a batch, the lanes of the widest register.
+enum { CPU_WATER, CPU_XH1, CPU_XH2, CPU_XH3, CPU_FREE, CPU_N_GROUPS };
+enum { CPU_BATCH = 8 };
+static const int cpu_group_atoms[CPU_N_GROUPS] = {3, 2, 3, 4, 1};
+
+/// Batches of one kind, in slot order. Lanes beyond `count` repeat the first.
+typedef struct {
+    int32_t  n;      // batches
+    int32_t *count;  // [n] groups in each
+    int32_t *offset; // [n][atoms][CPU_BATCH] 3 slot: where the atom's row begins in arrays by slot, doubles
+    double  *im;     // [n][atoms][CPU_BATCH] 1/Da; not for waters
+    double  *length; // [n][atoms - 1][CPU_BATCH] nm; of X-H clusters
+} cpu_batches;
 
 /// Waters that share lengths and masses, and the lengths of the canonical triangle [miyamoto1992].
 typedef struct {
     double  length[3];      // OH, OH, HH, nm
     double  im_o, im_h;     // 1/Da
     double  ra, rb, rc;     // centre of mass to O, to the H-H line; half HH, nm
+    double  inv_ra, inv_2rc;// 1/nm
     double  weight_o, weight_h; // shares of the mass, 1
     int32_t first, n;       // waters of this kind in water_slot
 } cpu_water_kind;
@@ -52,11 +70,11 @@ struct cpu_measure;
 
 struct cpu_move {
     // waters
-    int32_t         n_kinds, n_waters, n_batches;
+    int32_t         n_kinds, n_waters;
     cpu_water_kind *kind;
     int32_t        *kind_of;     // [n_waters] by water of the system
     int32_t        *water_slot;  // [n_waters][3] kind after kind
-    int32_t        *batch_first, *batch_kind; // [n_batches]
+    int32_t        *batch_first, *batch_kind; // [batches of waters]
     // X-H clusters
     int32_t  n_clusters;
     int32_t *cluster_slot;       // [n_clusters][4]
@@ -71,6 +89,7 @@ struct cpu_move {
     // free atoms
     int32_t  n_free;
     int32_t *free_slot;
+    cpu_batches batches[CPU_N_GROUPS];
     // static roles for the remap, by atom: what the atom leads
     int32_t *role;               // [n_atoms] see move.c
     bool     mapped;             // a remap has been done
@@ -83,8 +102,8 @@ struct cpu_move {
     double log_scale;            // ln of the box scaling applied in this step, until the virial after it is booked
     bool   half_step;            // at the last measurement v was half a step ahead of x
     double inertia[3][3];        // share of constraint_virial that goes with v squared, kJ/mol
-    void (*settle_run)(mds_device *, const struct cpu_ops *, int32_t, int32_t, cpu_move_sums *);
-    void (*settle_measure)(const mds_device *, const struct cpu_measure *, int32_t, int32_t, cpu_move_sums *);
+    void (*run)(mds_device *, int kind, const struct cpu_ops *, int32_t, int32_t, cpu_move_sums *);
+    void (*measure)(const mds_device *, int kind, const struct cpu_measure *, int32_t, int32_t, cpu_move_sums *);
     double extent;               // largest distance of an atom from its group's centre, nm
 };
 
@@ -100,9 +119,10 @@ typedef struct {
 typedef struct cpu_ops {
     int    n;
     bool   drifts, kicks, moves; // has DRIFT; has KICK; changes x
-    double limit2;   // square of the way an atom may have gone since the search, nm^2
-    double max_move; // nm, 0: none
-    cpu_op op[8];
+    double limit2[2]; // squares of the ways that heavy and light atoms may have gone since the search, nm^2
+    double max_move;  // nm, 0: none
+    double tolerance; // of constrained lengths, relative
+    cpu_op op[16];
 } cpu_ops;
 
 // constrain.c: groups of any kind by their local arrays
@@ -125,8 +145,8 @@ static inline void mds_cpu_share(const mds_device *d, int t, int32_t n, int32_t 
 typedef void (*cpu_visit)(mds_device *device, const cpu_group *group, cpu_scratch *scratch, cpu_move_sums *sums, const void *arg);
 /// Call `visit` for every group, threads side by side, and add the threads' sums in order into sums[0].
 void mds_cpu_visit_groups(mds_device *device, cpu_visit visit, const void *arg);
-/// The share of thread t alone, with or without the waters.
-void mds_cpu_visit_share(mds_device *device, int t, bool waters, cpu_visit visit, const void *arg);
+/// Networks in the share of thread t alone.
+void mds_cpu_visit_networks(mds_device *device, int t, cpu_visit visit, const void *arg);
 /// Zero the sums of all threads.
 void mds_cpu_clear_sums(mds_device *device);
 void mds_cpu_add_sums(mds_device *device);
@@ -137,13 +157,13 @@ typedef struct cpu_measure {
     bool forces;    // constraint virial, fv, ff, vv
 } cpu_measure;
 
-// isa_settle.c, one of each per level: run a list on batches [first, last) of waters; sums of a measurement over them
-#define CPU_SETTLE_LEVEL(level)                                                                              \
-    void mds_isa_settle_run_##level(mds_device *, const cpu_ops *, int32_t, int32_t, cpu_move_sums *);       \
-    void mds_isa_settle_measure_##level(const mds_device *, const cpu_measure *, int32_t, int32_t, cpu_move_sums *)
-CPU_SETTLE_LEVEL(generic);
-CPU_SETTLE_LEVEL(avx2);
-CPU_SETTLE_LEVEL(avx512);
+// isa_move.c and isa_measure.c, one of each per level: run a list on batches [first, last) of a kind; sums of a measurement over them
+#define CPU_MOVE_LEVEL(level)                                                                                \
+    void mds_isa_move_##level(mds_device *, int kind, const cpu_ops *, int32_t, int32_t, cpu_move_sums *);   \
+    void mds_isa_measure_##level(const mds_device *, int kind, const cpu_measure *, int32_t, int32_t, cpu_move_sums *)
+CPU_MOVE_LEVEL(generic);
+CPU_MOVE_LEVEL(avx2);
+CPU_MOVE_LEVEL(avx512);
 
 // measure.c
 /// Kinetic energy of the present x, v, f, and what else is asked for (else 0).

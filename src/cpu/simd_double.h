@@ -57,6 +57,19 @@ VD_INLINE vd vd_root(vd a)
 #endif
 }
 
+/// 1/sqrt(a), to two roundings; NaN for a < 0.
+VD_INLINE vd vd_inv_root(vd a)
+{
+#if VD_WIDTH == 8
+    vd y = (vd)_mm512_rsqrt14_pd((__m512d)a); // 2^-14, then 2^-27, then rounding
+
+    y += 0.5 * y * (1 - a * y * y);
+    return y + 0.5 * y * (1 - a * y * y);
+#else
+    return 1 / vd_root(a);
+#endif
+}
+
 /// yes where a > b, no elsewhere and where one of them is NaN.
 VD_INLINE vd vd_if_greater(vd a, vd b, vd yes, vd no)
 {
@@ -169,7 +182,7 @@ VD_INLINE void vd_turn(const double *const row[2], vd out[3])
 }
 #endif
 
-/// x, y, z of the rows of four doubles at base + offset[lane].
+/// x, y, z of the rows at base + offset[lane]. Reads four doubles of each: arrays by slot have room for that (cpu.c).
 VD_INLINE void vd_rows(const double *base, const int32_t *offset, vd out[3])
 {
     const double *row[VD_WIDTH];
@@ -178,13 +191,39 @@ VD_INLINE void vd_rows(const double *base, const int32_t *offset, vd out[3])
     vd_turn(row, out);
 }
 
-/// x, y, z of from[slot[lane]]. May read the double after each: arrays by slot have room for that (cpu.c).
-VD_INLINE void vd_rows_of(const double (*from)[3], const int32_t *slot, vd out[3])
+/// The first n lanes of x, y, z to the rows at base + offset[lane]. Rows of three doubles: no store may touch what comes after.
+VD_INLINE void vd_store_rows(double *base, const int32_t *offset, int n, const vd x[3])
 {
-    const double *row[VD_WIDTH];
-
-    for (int l = 0; l < VD_WIDTH; l++) row[l] = from[slot[l]];
-    vd_turn(row, out);
+#if VD_WIDTH == 8
+    const __m512d even = _mm512_unpacklo_pd((__m512d)x[0], (__m512d)x[1]), odd = _mm512_unpackhi_pd((__m512d)x[0], (__m512d)x[1]);
+    const __m512d z = (__m512d)x[2];
+#define PAIR(l) (l == 0 ? _mm512_castpd512_pd128(even) : l == 1 ? _mm512_castpd512_pd128(odd) : l % 2 ? _mm512_extractf64x2_pd(odd, l / 2) : _mm512_extractf64x2_pd(even, l / 2))
+#define LAST(l) (l < 2 ? _mm512_castpd512_pd128(z) : _mm512_extractf64x2_pd(z, l / 2))
+#define ROW(l)                                                                                               \
+    do {                                                                                                     \
+        _mm_storeu_pd(base + offset[l], PAIR(l));                                                                 \
+        if (l % 2)                                                                                           \
+            _mm_storeh_pd(base + offset[l] + 2, LAST(l));                                                         \
+        else                                                                                                 \
+            _mm_storel_pd(base + offset[l] + 2, LAST(l));                                                         \
+    } while (0)
+    if (__builtin_expect(n == 8, 1)) {
+        ROW(0);
+        ROW(1);
+        ROW(2);
+        ROW(3);
+        ROW(4);
+        ROW(5);
+        ROW(6);
+        ROW(7);
+        return;
+    }
+#undef ROW
+#undef LAST
+#undef PAIR
+#endif
+    for (int l = 0; l < n; l++)
+        for (int k = 0; k < 3; k++) base[offset[l] + k] = x[k][l];
 }
 
 /// Add x, y, z of every lane to the row of four doubles at base + offset[lane], lane after lane; the fourth stays.
