@@ -57,12 +57,12 @@ class Gromacs:
     def _call(self, arguments, folder, **more):
         return run([self.binary, "-quiet"] + arguments, folder, env=dict(os.environ, GMX_MAXBACKUP="-1"), **more)
 
-    def grompp(self, folder, name, text, topology, coordinates):
+    def grompp(self, folder, name, text, topology, coordinates, extra=()):
         """Write NAME.tpr; the PME grid that was chosen, or None."""
         with open(os.path.join(folder, name + ".mdp"), "w") as f:
             f.write(text)
         out, err = self._call(["grompp", "-f", name + ".mdp", "-c", coordinates, "-r", coordinates, "-p", topology, "-o", name + ".tpr",
-                               "-po", name + ".out.mdp", "-maxwarn", "5"], folder)
+                               "-po", name + ".out.mdp", "-maxwarn", "5", *extra], folder)
         grid = re.search(r"fourier grid of (\d+)x(\d+)x(\d+)", out + err)
         return [int(g) for g in grid.groups()] if grid else None
 

@@ -16,6 +16,7 @@ import os
 import sys
 
 import common
+import heavy
 import report
 import systems
 from common import Failed
@@ -61,10 +62,10 @@ def judge_terms(rival, ours, n_atoms, precision):
 def check_energies(folder, physics, n_atoms, rivals, mdsim):
     """One point, the same split in all programs: term by term. Failed where they differ."""
     with open(os.path.join(folder, "point.conf"), "w") as f:
-        f.write(conf(physics, "topol.top", "conf.gro", 0, "nve"))
+        f.write(conf(physics, physics["topology"], "conf.gro", 0, "nve"))
     out = {}
     for gromacs in rivals:
-        grid = gromacs.grompp(folder, "point", mdp(physics, 0, "point"), "topol.top", "conf.gro")
+        grid = gromacs.grompp(folder, "point", mdp(physics, 0, "point"), physics["topology"], "conf.gro")
         gromacs.mdrun(folder, "point")
         settings = {}
         if physics["charges"]:
@@ -84,7 +85,7 @@ def check_forces(folder, physics, gromacs_all, double, mdsim):
     """rms force error of each program as it runs, against converged Ewald, kJ/mol/nm."""
     import numpy as np
     if double:
-        double.grompp(folder, "tight", mdp(physics, 0, "tight"), "topol.top", "conf.gro")
+        double.grompp(folder, "tight", mdp(physics, 0, "tight"), physics["topology"], "conf.gro")
         double.mdrun(folder, "tight")
         reference, source = read_forces(os.path.join(folder, "tight.trr")), f"GROMACS {double.version}, double precision, order 8"
     else:
@@ -95,7 +96,7 @@ def check_forces(folder, physics, gromacs_all, double, mdsim):
     out = {"reference": source, "rms_force": float(np.sqrt((reference ** 2).sum(1).mean())), "error": {},
            "mdsim_settings": settings.get("chosen")}
     for k, gromacs in enumerate(gromacs_all):
-        gromacs.grompp(folder, f"point{k}", mdp(physics, 0, "point"), "topol.top", "conf.gro")
+        gromacs.grompp(folder, f"point{k}", mdp(physics, 0, "point"), physics["topology"], "conf.gro")
         gromacs.mdrun(folder, f"point{k}")
         out["error"][gromacs.name] = common.rms_error(read_forces(os.path.join(folder, f"point{k}.trr")), reference)
     out["error"][mdsim.name] = common.rms_error(forces, reference)
@@ -105,9 +106,9 @@ def check_forces(folder, physics, gromacs_all, double, mdsim):
 def write_runs(folder, name, physics, steps, kind, gromacs_all, every=100):
     """NAME.conf for mdsim and NAMEk.tpr for each gmx, of the same start and length."""
     with open(os.path.join(folder, name + ".conf"), "w") as f:
-        f.write(conf(physics, "topol.top", "start.gro", steps, kind, every))
+        f.write(conf(physics, physics["topology"], "start.gro", steps, kind, every))
     for k, gromacs in enumerate(gromacs_all):
-        gromacs.grompp(folder, f"{name}{k}", mdp(physics, steps, kind, every), "topol.top", "start.gro")
+        gromacs.grompp(folder, f"{name}{k}", mdp(physics, steps, kind, every), physics["topology"], "start.gro")
 
 
 def entries(folder, name, threads, ranks, gromacs_all, mdsim):
@@ -167,14 +168,29 @@ def measure_drift(folder, physics, n_atoms, ps, threads, gromacs_all, mdsim):
     return out
 
 
+def make_heavy(folder, physics, gromacs):
+    """Write heavy.top with masses for steps of 4 fs; the physics that goes with it."""
+    gromacs.grompp(folder, "flat", mdp(physics, 0, "nve"), "topol.top", "start.gro", ["-pp", "flat.top"])
+    with open(os.path.join(folder, "flat.top")) as f:
+        text, changed = heavy.repartition(f.read())
+    if not changed:
+        raise Failed("no hydrogen outside of waters: nothing to make heavier")
+    with open(os.path.join(folder, "heavy.top"), "w") as f:
+        f.write(text)
+    return dict(physics, dt=0.004, topology="heavy.top")
+
+
 def compare(name, args, gromacs_all, double, mdsim):
     """All of one system."""
     files = (os.path.abspath(args.topology), os.path.abspath(args.coordinates)) if args.topology else None
     title, physics, _ = (name, systems.WATER, 0) if files else systems.SYSTEMS[name]
+    physics = dict(physics, topology="topol.top")
     print(f"{name}: {title}", flush=True)
     folder, n_atoms = systems.prepare(name, args.work, gromacs_all[0], mdsim, max(args.threads), 0.1 if args.quick else args.relax, files)
     if args.prepare:
         return None
+    if args.heavy:
+        physics, name = make_heavy(folder, physics, gromacs_all[0]), name + ", 4 fs"
     result = {"name": name, "title": title, "n_atoms": n_atoms, "physics": physics}
     result["energy"] = check_energies(folder, physics, n_atoms, gromacs_all + ([double] if double else []), mdsim)
     result["forces"] = check_forces(folder, physics, gromacs_all, double, mdsim)
@@ -199,6 +215,7 @@ def arguments():
     p.add_argument("--work", default="compare-work", help="folder for inputs and runs, kept; default compare-work")
     p.add_argument("--out", default="compare-gromacs", help="results go to OUT.json and OUT.md; default compare-gromacs")
     p.add_argument("--quick", action="store_true", help="one small system, one round, few steps: does it work at all?")
+    p.add_argument("--heavy", action="store_true", help="4 fs with hydrogen masses of 3.024 Da outside of water, in both programs: a table of its own")
     p.add_argument("--prepare", action="store_true", help="make the inputs in the work folder and stop")
     p.add_argument("--table", metavar="FILE.json", help="print the tables of an earlier run, measure nothing")
     args = p.parse_args()

@@ -67,4 +67,5 @@ def choices(data):
 
 
 def tables(data):
-    return "\n\n".join([head(data), speeds(data), accuracy(data), "What each program chose by itself:", choices(data)])
+    longer = ["Steps of 4 fs with heavy hydrogens (3.024 Da) in both programs: other physics than the comparison at 2 fs, never to be mixed with it."]
+    return "\n\n".join((longer if data["arguments"].get("heavy") else []) + [head(data), speeds(data), accuracy(data), "What each program chose by itself:", choices(data)])

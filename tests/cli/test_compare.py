@@ -22,6 +22,7 @@ SOURCE = os.environ.get("MDS_SOURCE", os.path.join(os.path.dirname(os.path.abspa
 sys.path.insert(0, os.path.join(SOURCE, "benchmarks", "compare"))
 import common   # noqa: E402
 import gromacs  # noqa: E402
+import heavy    # noqa: E402
 import membrane  # noqa: E402
 import report   # noqa: E402
 
@@ -63,6 +64,40 @@ def arithmetic():
 
     check("WARNING" in report.warning("SSE4.1", "AVX-512") and "WARNING" in report.warning("AVX2_256", "AVX-512"), "narrow builds are called out")
     check(not report.warning("AVX_512", "AVX-512") and not report.warning("AVX2_256", "AVX2"), "fitting builds are not")
+
+    # Heavy hydrogens: methanol, masses from the types, and a rigid water that must stay
+    top = """[ atomtypes ]
+CT 6 12.01 0 A 0.3 0.4
+HC 1 1.008 0 A 0.2 0.06
+OH 8 16.00 0 A 0.3 0.8
+[ moleculetype ]
+MET 3
+[ atoms ]
+1 CT 1 MET C 1 0.1
+2 HC 1 MET H1 1 0.0 1.008
+3 HC 1 MET H2 1 0.0
+4 HC 1 MET H3 1 0.0 ; a comment
+5 OH 1 MET O 1 -0.5
+6 HC 1 MET HO 1 0.4
+[ bonds ]
+1 2 1
+3 1 1
+1 4 1
+1 5 1
+5 6 1
+[ moleculetype ]
+SOL 2
+[ atoms ]
+1 OH 1 SOL OW 1 -0.8
+2 HC 1 SOL HW1 1 0.4
+3 HC 1 SOL HW2 1 0.4
+[ settles ]
+1 1 0.1 0.16"""
+    text, changed = heavy.repartition(top)
+    masses = [line.split()[7] for line in text.split("\n") if " MET " in line]
+    want = [12.01 - 3 * (3.024 - 1.008), 3.024, 3.024, 3.024, 16.00 - (3.024 - 1.008), 3.024]
+    check(changed == 4 and np.allclose([float(m) for m in masses], want, atol=1e-6), f"heavy hydrogens: {' '.join(masses)}")
+    check(text.split("[ moleculetype ]")[2] == top.split("[ moleculetype ]")[2], "rigid water keeps its masses")
 
     # The amphiphile stands at its force field's rest lengths, and is neutral.
     m, x = membrane.amphiphile()
