@@ -13,6 +13,8 @@ def conf(physics, topology, coordinates, steps, kind, every=100, extra=""):
     """Text of a conf: kind is "nvt" or "nve"; `every`: steps between energies, as often as the rival computes them."""
     thermostat = f'thermostat = {{ kind = "v-rescale"; tau = 0.5; temperature = {physics["temperature"]}; }};\n' if kind == "nvt" else ""
     coulomb = "pme" if physics["charges"] else "none"
+    if physics.get("force_error"):
+        extra += f'pme = {{ force_error = {physics["force_error"]:.4g}; }};\n'
     return (f'system = {{ topology = "{topology}"; coordinates = "{coordinates}"; }};\n'
             f'run = {{ steps = {steps}L; dt = {physics["dt"]}; temperature = {physics["temperature"]}; }};\n'
             f'nonbonded = {{ cutoff = {physics["cutoff"]}; lj_modifier = "{physics.get("lj", "potential-shift")}"; '

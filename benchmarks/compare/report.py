@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markdown of a comparison's results: what ran where, speeds and ratios, accuracy, settings that the programs chose."""
 
+import json
+
 RANK = {"SSE2": 1, "SSE4.1": 2, "SSE4-1": 2, "AVX-128-FMA": 3, "AVX-256": 3, "AVX2-128": 3, "AVX2-256": 4, "AVX-512": 5, "AVX-512-KNL": 5}
 MACHINE = {"SSE4.1": 2, "AVX2": 4, "AVX-512": 5}
 
@@ -51,8 +53,9 @@ def accuracy(data):
            "|---|---|---|---|---|---|"]
     for s in data["systems"]:
         for name in [g["name"] for g in data["gromacs"]] + [data["mdsim"]["name"]]:
-            d = s.get("drift", {}).get(name)
-            out.append(f"| {s['name']} | {name} | {s['forces']['error'][name]:.4f} | {_number(s['forces']['rms_force'])} | "
+            d, f = s.get("drift", {}).get(name), s["forces"]
+            note = f" (pme.force_error = {f['force_error']:.3g}; {f['error_at_default']:.4f} at the default)" if name == data["mdsim"]["name"] and f["force_error"] else ""
+            out.append(f"| {s['name']} | {name} | {f['error'][name]:.4f}{note} | {_number(s['forces']['rms_force'])} | "
                        + (f"{d['slope']:.1e} +- {d['error']:.0e} | {d['ps']:g} ps |" if d else "not measured | |"))
     return "\n".join(out)
 
@@ -64,6 +67,27 @@ def choices(data):
             out += [f"- {s['name']}, {run['threads']} thread(s), {run['steps']} steps, {name}: {words or 'nothing printed'}"
                     for name, words in run["chosen"].items()]
     return "\n".join(out)
+
+
+def merged(paths):
+    """The results of several files of the same programs as one: systems of one name get each other's speeds and drifts."""
+    data = None
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            more = json.load(f)
+        if data is None:
+            data = more
+            continue
+        if [data["mdsim"]["name"]] + [g["name"] for g in data["gromacs"]] != [more["mdsim"]["name"]] + [g["name"] for g in more["gromacs"]]:
+            raise SystemExit(f"{path}: other programs than in {paths[0]}")
+        for system in more["systems"]:
+            same = next((s for s in data["systems"] if s["name"] == system["name"]), None)
+            if same is None:
+                data["systems"].append(system)
+            else:
+                same["speed"] += system["speed"]
+                same.setdefault("drift", {}).update(system.get("drift", {}))
+    return data
 
 
 def tables(data):
