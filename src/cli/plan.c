@@ -195,7 +195,8 @@ static mds_status work_of_conf(const words *w, mds_plan_request *r)
         for (k = 0; k < MDS_N_TERMS; k++) o->bonded += s.system.term[k].n;
         o->dt = p->dt;
         o->list_interval = p->list_interval;
-        o->couples = p->thermostat != MDS_THERMOSTAT_NONE || p->barostat != MDS_BAROSTAT_NONE;
+        o->thermostat = p->thermostat != MDS_THERMOSTAT_NONE;
+        o->barostat = p->barostat != MDS_BAROSTAT_NONE;
         o->frame_bytes = frame_bytes(&c, atoms);
         o->trajectory_every = (double)c.output.trajectory_every;
         o->force_error = o->mesh_points > 0 ? s.choices.force_error : NAN;
@@ -229,7 +230,8 @@ static mds_status work_of_atoms(const words *w, mds_plan_request *r)
     MDS_CHECK(o->atoms >= 1 && o->density > 0 && o->cut > 0, MDS_E_USAGE, "--atoms, --density and --cutoff must be above 0");
     o->pairs = fmin(0.5 * o->atoms * o->atoms, o->atoms * o->density * 2 / 3 * MDS_PI * pow(o->cut, 3));
     o->bonded = 0.5 * o->atoms; // DHFR in water: 12 thousand terms on 23,558 atoms
-    o->couples = ensemble != 2;
+    o->thermostat = ensemble != 2;
+    o->barostat = ensemble == 1;
     if (!coulomb) {
         o->mesh_points = fmax(512, o->atoms / o->density / pow(spacing_of_cut * o->cut, 3));
         o->mesh_order = 5;

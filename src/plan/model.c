@@ -21,6 +21,10 @@
 
 const char *const plan_stage_name[PLAN_N_STAGES] = {"pair", "bonded", "search", "spread", "fft", "move", "launch", "message"};
 
+// Every tenth step of a run with a barostat needs the virial, at about 1.5 times the price of pairs; sums for a thermostat are less.
+#define WITH_VIRIAL 1.05
+#define WITH_SUMS 1.05
+
 // ------------------------------------------------------------------------------------------------------ CPU
 
 // Core cycles of the measurement above, per unit of work.
@@ -51,12 +55,12 @@ double plan_cpu_step(const mds_plan_work *w, const plan_cpu *cpu, const plan_sha
     double       sum = 0;
     int          k;
 
-    stage[PLAN_PAIR] = PAIR_CYCLES * w->pairs * wide;
+    stage[PLAN_PAIR] = PAIR_CYCLES * w->pairs * (w->barostat ? WITH_VIRIAL : 1) * wide;
     stage[PLAN_BONDED] = (TERM_CYCLES * w->bonded + ATOM_CYCLES * n) * wide;
     stage[PLAN_SEARCH] = SEARCH_CYCLES * n / w->list_interval * wide;
     stage[PLAN_SPREAD] = points > 0 ? SPREAD_CYCLES * n * order * order * order * wide : 0;
     stage[PLAN_FFT] = points > 0 ? FFT_CYCLES * points * log2(points) * wide : 0;
-    stage[PLAN_MOVE] = MOVE_CYCLES * n * wide;
+    stage[PLAN_MOVE] = MOVE_CYCLES * n * (w->thermostat || w->barostat ? WITH_SUMS : 1) * wide;
     stage[PLAN_LAUNCH] = threads > 1 ? BARRIERS * BARRIER_SECONDS * log2(threads) : 0;
     stage[PLAN_MESSAGE] = 0;
     for (k = 0; k < PLAN_N_STAGES; k++) sum += stage[k];
@@ -123,12 +127,12 @@ double plan_gpu_step(const mds_plan_work *w, const mds_plan_gpu *gpu, const char
     double       sum = 0;
     int          k;
 
-    stage[PLAN_PAIR] = PAIR_LANES * w->pairs / share->ranks / lanes;
+    stage[PLAN_PAIR] = PAIR_LANES * w->pairs * (w->barostat ? WITH_VIRIAL : 1) / share->ranks / lanes;
     stage[PLAN_BONDED] = (TERM_LANES * w->bonded / share->ranks + ATOM_LANES * n) / lanes;
     stage[PLAN_SEARCH] = SEARCH_LANES * n / w->list_interval / lanes;
     stage[PLAN_SPREAD] = points > 0 ? SPREAD_LANES * w->atoms * order * order * order / lanes : 0; // the mesh stays on one GPU
     stage[PLAN_FFT] = points > 0 ? FFT_BYTES * points / bytes : 0;
-    stage[PLAN_MOVE] = MOVE_BYTES * n / bytes;
+    stage[PLAN_MOVE] = MOVE_BYTES * n * (w->thermostat || w->barostat ? WITH_SUMS : 1) / bytes;
     for (k = PLAN_PAIR; k <= PLAN_MOVE; k++) stage[k] *= packed + empty; // what one run leaves empty another may fill
     stage[PLAN_LAUNCH] = LAUNCHES * LAUNCH_SECONDS;
     stage[PLAN_MESSAGE] = message_seconds(w, gpu, link, share->ranks);

@@ -34,7 +34,7 @@ typedef struct {
     double      bonded;        // bonded terms
     double      dt;            // ps
     int         list_interval; // steps
-    bool        couples;       // thermostat or barostat
+    bool        thermostat, barostat;
     double      frame_bytes;   // of the trajectory, per frame
     double      trajectory_every; // steps; 0: none
     double      force_error;   // kJ/mol/nm, estimated; NAN: not known
