@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dialect of the kernels: launch, shared memory, warp operations, names. The only file that asks which compiler is at work.
+//
+// The same .cu text is built twice: by nvcc for a GPU, and by the host's C++ compiler against tests/emu, which runs a
+// block's threads one after another in an order of its choice. Rules that keep one text right on both:
+//   - launch and declare shared arrays through these macros only; one collective per source line;
+//   - every thread of a block reaches every barrier, every lane of a mask its warp operation: no return before;
+//   - memory is ordered by __syncthreads, __syncwarp, __threadfence and atomics, by nothing else; no waiting in a loop;
+//   - what only newer chips have stands in a file of its own beside a portable twin.
+#ifndef MDS_GPU_H
+#define MDS_GPU_H
+
+#include "base/base.h"
+
+#include <cuda_runtime.h>
+
+#define GPU_WARP 32
+#define GPU_ALL 0xffffffffu // mask of a whole warp
+
+#ifdef EMU_CUDA
+#define GPU_NAME(stage) mds_emu_##stage
+#define GPU_START(kernel, grid, block, shared, stream, ...)                                                  \
+    emu_launch_typed(#kernel, kernel, grid, block, shared, stream, __VA_ARGS__)
+#define GPU_SHARED(type, name, dims)                                                                         \
+    static char name##_key;                                                                                  \
+    type(&name) dims = *reinterpret_cast<type(*) dims>(emu_shared(&name##_key, sizeof(type dims)))
+#define GPU_SHARED_DYN(type, name) type *const name = static_cast<type *>(emu_shared_dynamic())
+#else
+#define GPU_NAME(stage) mds_cuda_##stage
+#define GPU_START(kernel, grid, block, shared, stream, ...) (kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__)
+#define GPU_SHARED(type, name, dims) __shared__ type name dims
+#define GPU_SHARED_DYN(type, name)                                                                           \
+    extern __shared__ __align__(16) unsigned char gpu_dynamic[];                                             \
+    type *const name = reinterpret_cast<type *>(gpu_dynamic)
+#endif
+
+/// A call of the runtime that must succeed; else the function ends with MDS_E_DEVICE (MDS_E_MEMORY for memory).
+#define GPU_TRY(call)                                                                                        \
+    do {                                                                                                     \
+        const cudaError_t gpu_error = (call);                                                                \
+        if (gpu_error != cudaSuccess)                                                                        \
+            MDS_FAIL(gpu_error == cudaErrorMemoryAllocation ? MDS_E_MEMORY : MDS_E_DEVICE, "%s: %s", #call, \
+                     cudaGetErrorString(gpu_error));                                                         \
+    } while (0)
+
+/// Queue a kernel; a launch that the device refuses ends the function like GPU_TRY.
+#define GPU_LAUNCH(kernel, grid, block, shared, stream, ...)                                                 \
+    do {                                                                                                     \
+        GPU_START(kernel, grid, block, shared, stream, __VA_ARGS__);                                         \
+        GPU_TRY(cudaGetLastError());                                                                         \
+    } while (0)
+
+/// Sum over a whole warp, the same in every lane. Fixed order: lanes at distance 16, 8, 4, 2, 1.
+template <class T> static __device__ __forceinline__ T gpu_sum_warp(T v)
+{
+    int distance;
+
+    for (distance = GPU_WARP / 2; distance > 0; distance /= 2) v += __shfl_xor_sync(GPU_ALL, v, distance);
+    return v;
+}
+
+/// v of another lane of the whole warp.
+template <class T> static __device__ __forceinline__ T gpu_shuffle(T v, int lane)
+{
+    return __shfl_sync(GPU_ALL, v, lane);
+}
+
+/// Lanes of the whole warp where p is true.
+static __device__ __forceinline__ unsigned gpu_ballot(bool p)
+{
+    return __ballot_sync(GPU_ALL, p);
+}
+
+/// Add v, in units of 1/scale, to a sum that does not depend on the order of its terms. Values are kept within 2^61: a larger
+/// one, or NaN, sets *fault. Two's complement wraps, so the sum is made of unsigned numbers.
+static __device__ __forceinline__ void gpu_add_fixed(unsigned long long *sum, float v, float scale, unsigned *fault)
+{
+    const float limit = 2305843009213693952.0f; // 2^61
+    float       scaled = v * scale;
+
+    if (!(fabsf(scaled) < limit)) {
+        atomicOr(fault, 1u);
+        scaled = 0;
+    }
+    atomicAdd(sum, (unsigned long long)__float2ll_rn(scaled));
+}
+
+#endif
