@@ -218,16 +218,18 @@ void plan_predict(const mds_plan_catalog *c, const mds_plan_work *w, const mds_p
     const plan_set *best = NULL;
     double          seconds = model_seconds(c, w, m, share, out->stage);
     bool            inside = false, near = false;
-    int             like = 0;
+    int             like = 0, rank = 0;
     size_t          k;
 
-    for (k = 0; k < c->n_set; k++) { // of equals the later file counts: the user's own
-        const int l = likeness(c, &c->set[k], m, share);
+    for (k = 0; k < c->n_set; k++) { // of equals the nearer kind counts, then the later file: the user's own
+        const plan_set *set = &c->set[k];
+        const int       l = likeness(c, set, m, share);
+        const int       near_kind = share->ranks ? plan_gpu_find(c, set->gpu, NAN) == m->gpu : !strcmp(set->isa, m->isa);
 
-        if (l && l >= like) {
-            best = &c->set[k];
-            like = l;
-        }
+        if (!l || 2 * l + near_kind < rank) continue;
+        best = set;
+        like = l;
+        rank = 2 * l + near_kind;
     }
     if (best) seconds *= ratio_between(c, best, w->atoms, &inside, &near);
     out->ns_per_day = 86400 * 1e-3 * w->dt / seconds;

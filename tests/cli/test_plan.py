@@ -91,7 +91,9 @@ def request():
     check(near(b["answers"]["trajectory_gb"], 501 * (24 * 3000 + 100) / 1e9), "frames and velocities of the conf", b["answers"]["trajectory_gb"])
     check(plan("a.conf", "--set", "run.dt=0.002")["request"]["dt_fs"] == 2, "--set reaches the conf")
     best = min(timed() for _ in range(10))
-    check(best < 0.05, "--atoms answers within 50 ms", best)
+    with open(mdsim, "rb") as f:
+        slow = b"__asan_init" in f.read()  # sanitizers take ten times as long
+    check(best < (0.5 if slow else 0.05), "--atoms answers within 50 ms", best)
 
 
 def timed():
@@ -288,6 +290,14 @@ def calibration():
     a = plan("--atoms", "96k", "--calibration", "gpu.conf")
     for instance, basis in (("g6e.xlarge", "measured"), ("gpu-l40s-a_1gpu-8vcpu-32gb", "scaled"), ("g4dn.xlarge", "scaled"), ("c7a.8xlarge", "modelled")):
         check(option(a, instance)["basis"] == basis, "a calibrated GPU machine: %s is %s" % (instance, basis), option(a, instance))
+    shutil.copytree(CLOUD, "tables")
+    os.makedirs("tables/calibration", exist_ok=True)
+    shutil.copy(fast, "tables/calibration/z.conf")
+    os.makedirs("slow/mdsim")
+    write("slow/mdsim/calibration.conf", open(fast).read().replace("avx512", "avx2").replace("EPYC 9R14", "EPYC 7R13").replace("4.500000", "90.000000"))
+    both = json.loads(run("plan", "--atoms", "24k", "--tables", "tables", "--json", "-", env=dict(AWAY, XDG_CACHE_HOME=os.path.abspath("slow"))).stdout)
+    check(near(option(both, "c7a.48xlarge")["ns_per_day"], p["ns_per_day"]), "the calibration of the nearer kind of CPU counts", (option(both, "c7a.48xlarge")["ns_per_day"], p["ns_per_day"]))
+    check(option(both, "hpc6a.48xlarge")["ns_per_day"] < 0.2 * option(both, "c7a.48xlarge")["ns_per_day"], "and that of the other kind for machines of that kind")
     expect(66, "nope.conf", "plan", "--atoms", "1k", "--calibration", "nope.conf")
     write("bad.conf", "format = 99;\n")
     expect(65, "bad.conf", "plan", "--atoms", "1k", "--calibration", "bad.conf")
