@@ -152,6 +152,8 @@ double plan_spot_factor(const mds_plan_work *work, double interruptions, double 
 
 /// Texts for people: numbers with three digits that matter, "-" for NAN.
 const char *plan_short(double value, char room[24]);
+/// How many bytes of `s` to show if at most `n` may be: never half a character.
+size_t      plan_cut(const char *s, size_t n);
 /// Add `s` escaped for HTML and SVG.
 void        plan_add_markup(mds_text *out, const char *s);
 /// The option that meets and costs least, or is fastest; NULL if none meets.

@@ -183,14 +183,14 @@ static void front_texts(picture *p)
     for (k = 0; k < p->plan->n; k++) {
         const mds_plan_option *o = &p->plan->option[k];
         const double           x = place_x(p, o->ns_per_day), y = place_y(p, o->usd_per_us);
-        const size_t           n = strlen(o->machine->instance);
+        const size_t           n = plan_cut(o->machine->instance, 30);
         char                   name[40];
         double                 box[4];
 
         if (!o->pareto && o->rank != 1) continue;
         mds_text_add(p->out, "<path class=\"interval\" d=\"M%.1f %.1fH%.1fM%.1f %.1fV%.1f\"/>\n", place_x(p, o->ns_per_day_low), y,
                      place_x(p, o->ns_per_day_high), x, place_y(p, o->usd_per_us_low), place_y(p, o->usd_per_us_high));
-        snprintf(name, sizeof name, "%.*s%s", n > 30 ? 29 : 30, o->machine->instance, n > 30 ? ".." : "");
+        snprintf(name, sizeof name, "%.*s%s", (int)n, o->machine->instance, o->machine->instance[n] ? ".." : "");
         if (!find_place(p, x, y, 6.4 * (double)strlen(name), box)) continue;
         mds_text_add(p->out, "<text class=\"name\" x=\"%.1f\" y=\"%.1f\">", box[0], box[3] - 3);
         plan_add_markup(p->out, name);

@@ -96,7 +96,7 @@ static void cells(const mds_plan_option *o, char cell[COLUMNS][64])
     mds_text_add(&t[12], "%s", plan_short(o->wh_per_ns, a));
     mds_text_add(&t[13], "%s of %s", plan_short(o->memory_gib, a), plan_short(m->gpus ? m->gpu_memory : m->memory, b));
     for (k = 0; k < COLUMNS; k++) {
-        const size_t n = t[k].n < WIDEST ? t[k].n : WIDEST;
+        const size_t n = t[k].s ? plan_cut(t[k].s, WIDEST) : 0;
 
         memcpy(cell[k], t[k].s ? t[k].s : "", t[k].s ? n : 0);
         cell[k][n] = '\0';

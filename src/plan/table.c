@@ -28,6 +28,15 @@ static int utf8(const unsigned char *s)
     return n;
 }
 
+size_t plan_cut(const char *s, size_t n)
+{
+    const size_t all = strlen(s);
+
+    if (all <= n) return all;
+    while (n && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
 static void make_printable(char *cell)
 {
     unsigned char *s = (unsigned char *)cell;

@@ -207,7 +207,7 @@ def skypilot():
 
 
 def hostile():
-    nasty = ["$(touch owned)", "`touch owned`", "a\nb: c", "</svg><script>alert(1)</script>", "\"'; rm -rf x; '", "<!--", "]]>", "&amp;&#0;", "\x1b]0;owned\x07", "\u202etxt.exe", "%s%n%n", "a,b", "\\", "{{x}}", "=1+1"]
+    nasty = ["x" + "\u20ac" * 45, "$(touch owned)", "`touch owned`", "a\nb: c", "</svg><script>alert(1)</script>", "\"'; rm -rf x; '", "<!--", "]]>", "&amp;&#0;", "\x1b]0;owned\x07", "\u202etxt.exe", "%s%n%n", "a,b", "\\", "{{x}}", "=1+1", "\u00e9" * 45]
     with open("p.csv", "w", newline="", encoding="utf-8") as f:
         out = csv.writer(f)
         out.writerow(["instance", "on_demand_usd_h", "region", "gpu", "gpus", "gpu_memory_gib", "vcpus", "memory_gib", "source", "gpu_link"])
