@@ -18,7 +18,7 @@ enum { MAX_PRICES = 32 };
 typedef struct {
     const char *input, *atoms, *cutoff, *dt, *ensemble, *coulomb, *density, *trajectory_every;
     const char *ns_per_day, *max_price, *length, *budget, *deadline, *replicas, *reserved, *interruptions, *restart;
-    const char *provider, *regions, *as_of, *objective, *security, *device;
+    const char *provider, *regions, *as_of, *objective, *security, *device, *ranks;
     const char *tables, *prices_as_of, *calibration, *json, *plot, *top;
     const char *prices[MAX_PRICES], *set[CLI_MAX_SET];
     int         n_prices, n_set;
@@ -34,7 +34,7 @@ static const struct {
                    WORD("--max-price", max_price), WORD("--length", length), WORD("--budget", budget), WORD("--deadline", deadline),
                    WORD("--replicas", replicas), WORD("--reserved", reserved), WORD("--interruptions", interruptions), WORD("--restart-time", restart),
                    WORD("--provider", provider), WORD("--only-regions", regions), WORD("--as-of", as_of), WORD("--objective", objective),
-                   WORD("--security", security), WORD("--device", device), WORD("--tables", tables), WORD("--prices-as-of", prices_as_of), WORD("--calibration", calibration),
+                   WORD("--security", security), WORD("--device", device), WORD("--ranks", ranks), WORD("--tables", tables), WORD("--prices-as-of", prices_as_of), WORD("--calibration", calibration),
                    WORD("--json", json), WORD("--plot", plot), WORD("--top", top)};
 enum { N_VALUE_WORDS = sizeof value_words / sizeof value_words[0] };
 
@@ -51,7 +51,7 @@ static const char plan_help[] =
     "  --objective cheapest|fastest   order of the table; fastest if only a price or budget is limited\n"
     "which machines:\n"
     "  --provider aws,gcp   --only-regions us-east-1,eu-*   --security open|private\n"
-    "  --device any|cpu|gpu\n"
+    "  --device any|cpu|gpu   --ranks N: at most N GPUs for one run\n"
     "  --spot               spot prices too; --interruptions 0.05 (an hour), --restart-time 5m\n"
     "  --reserved 0.4       reserved prices too, at that discount\n"
     "  --force              take prices that are not believed\n"
@@ -246,7 +246,7 @@ static mds_status request_of(const words *w, mds_plan_request *r)
 {
     static const char *const objectives[] = {"cheapest", "fastest", NULL}, *const levels[] = {"open", "private", NULL}, *const devices[] = {"any", "cpu", "gpu", NULL};
     const mds_backend       *gpu;
-    double                   replicas = 1;
+    double                   replicas = 1, ranks = 0;
     int                      objective, level = 0, device = 0;
 
     mds_plan_request_init(r);
@@ -258,6 +258,9 @@ static mds_status request_of(const words *w, mds_plan_request *r)
     MDS_TRY(plain("--replicas", w->replicas, &replicas));
     MDS_CHECK(replicas >= 1 && replicas <= 1e6 && replicas == floor(replicas), MDS_E_USAGE, "--replicas: '%s' is no whole number from 1", w->replicas);
     r->replicas = (int)replicas;
+    MDS_TRY(plain("--ranks", w->ranks, &ranks));
+    MDS_CHECK(ranks >= 0 && ranks <= 1024 && ranks == floor(ranks), MDS_E_USAGE, "--ranks: '%s' is no whole number", w->ranks);
+    r->max_ranks = (int)ranks;
     MDS_TRY(plain("--reserved", w->reserved, &r->reserved));
     MDS_TRY(plain("--interruptions", w->interruptions, &r->interruptions));
     MDS_TRY(hours_of("--restart-time", w->restart, &r->restart));

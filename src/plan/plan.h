@@ -56,6 +56,7 @@ typedef struct {
     bool               spot;          // spot prices may be chosen
     bool               force;         // take prices that are not believed
     bool               gpu_engine;    // this build can run on GPUs
+    int                max_ranks;     // at most so many GPUs for one run; 0: any number
     double             reserved;      // discount 0..1; NAN: no reserved prices
     double             interruptions; // of a spot machine, 1/h
     double             restart;       // from the loss of a spot machine to the next step, h

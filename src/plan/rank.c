@@ -175,11 +175,12 @@ static void best_use(const mds_plan_catalog *c, const mds_plan_request *r, const
 {
     const double cores = cores_of(m), vcpus = !isnan(m->vcpus) ? m->vcpus : 2 * cores;
     const int    hosts = (int)fmin(1e6, fmin(vcpus, USABLE_MEMORY * fmin(m->memory, 1e9) / plan_memory_host(&r->work))); // runs the host can carry
+    const int    most = r->max_ranks > 0 ? smaller(r->max_ranks, m->gpus) : m->gpus;
     bool         any = false;
     int          ranks, packed, runs, threads;
 
     if (m->gpus)
-        for (ranks = 1; ranks <= m->gpus; ranks *= 2)
+        for (ranks = 1; ranks <= most; ranks *= 2)
             for (packed = 1; packed <= (ranks == 1 ? 8 : 1); packed *= 2) {
                 const int places = smaller(m->gpus / ranks * packed, hosts > 1 ? hosts : 1);
 
@@ -192,7 +193,7 @@ static void best_use(const mds_plan_catalog *c, const mds_plan_request *r, const
         for (runs = 1; runs <= smaller(r->replicas, (int)cores); runs = runs < r->replicas && 2 * runs > r->replicas ? r->replicas : 2 * runs)
             for (threads = (int)(cores / runs); threads >= 1 && (runs <= hosts || runs == 1); threads = runs == 1 ? threads / 2 : 0)
                 try_use(c, r, m, &(plan_share){threads, 0, 1, runs}, 0, best, &any);
-    *has_next = r->replicas == 1 && (m->gpus ? 2 * best->share.ranks <= m->gpus : 2 * best->share.threads <= (int)cores);
+    *has_next = r->replicas == 1 && (m->gpus ? 2 * best->share.ranks <= most : 2 * best->share.threads <= (int)cores);
     if (!*has_next) return;
     *next = *best;
     if (m->gpus)

@@ -71,6 +71,7 @@ def request():
     packed = plan("--atoms", "24k", "--replicas", "8", "--device", "gpu")["options"]
     check(any(o["runs_per_gpu"] > 1 and o["runs"] > o["gpus_used"] for o in packed), "several runs are packed on a GPU")
     check(all(o["provider"] == "aws" and o["region"].startswith("us-east") for o in plan("--atoms", "24k", "--provider", "aws", "--only-regions", "us-east-*")["options"]), "provider and regions are kept to")
+    check(any(o["ranks"] > 1 for o in plan("--atoms", "5M")["options"]) and all(o["ranks"] == 1 for o in plan("--atoms", "5M", "--ranks", "1")["options"]), "--ranks limits the GPUs of one run")
     check(all(o["gpu"] is None for o in plan("--atoms", "24k", "--device", "cpu")["options"]), "--device cpu keeps to CPUs")
     check(all(o["provider"] != "lambda" for o in plan("--atoms", "24k", "--security", "private")["options"]), "--security private refuses what does not give it")
     big = plan("--atoms", "60M", "--only-regions", "us-east-1")
