@@ -18,7 +18,14 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-typedef float   vec __attribute__((vector_size(4 * FFT_LANES), may_alias));
+// Levels without vectors of eight go through the lanes four at a time.
+#if defined(__AVX__)
+enum { TOGETHER = 8 };
+typedef float vec __attribute__((vector_size(32), may_alias));
+#else
+enum { TOGETHER = 4 };
+typedef float vec __attribute__((vector_size(16), may_alias));
+#endif
 typedef float   row4 __attribute__((vector_size(16), may_alias));
 typedef int32_t index4 __attribute__((vector_size(16)));
 
@@ -192,7 +199,7 @@ static void stage_any(int32_t r, const float *root, int32_t m, int32_t s, const 
 }
 
 /// in to out, which may be the same place; work [2][n][FFT_WAVE]. An inverse exchanges re and im of both.
-static void transform(const fft_line *l, const lanes *in, const lanes *out, float *work)
+static void transform_some(const fft_line *l, const lanes *in, const lanes *out, float *work)
 {
     const bool turn = in->re > in->im; // the work may lie either way
     int32_t    n = l->n, s = 1;
@@ -218,6 +225,21 @@ static void transform(const fft_line *l, const lanes *in, const lanes *out, floa
     }
     if (l->n_stages < 2) // nothing was written to `out`, which may be `in`
         for (int32_t i = 0; i < l->n; i++) store(out, i, load(&from, i));
+}
+
+/// The same lines, lanes from `first` on.
+ALWAYS lanes from_lane(const lanes *a, int first)
+{
+    return (lanes){a->re + first, a->im + first, a->stride};
+}
+
+ALWAYS void transform(const fft_line *l, const lanes *in, const lanes *out, float *work)
+{
+    for (int first = 0; first < FFT_LANES; first += TOGETHER) {
+        const lanes from = from_lane(in, first), to = from_lane(out, first);
+
+        transform_some(l, &from, &to, work);
+    }
 }
 
 ALWAYS lanes parts(float *at, ptrdiff_t stride)
@@ -280,11 +302,15 @@ static void forward(const fft_plan *plan, const float *real, float *waves, float
                     b = parts(spectra + (z / FFT_LANES + 1) * spectrum, FFT_WAVE);
 
         transform(&plan->line[1], &in, &here, work);
-        for (int32_t k = 0; k < half; k++) {
-            const wave u = load(&here, k), v = load(&here, k ? n1 - k : 0);
+        for (int first = 0; first < FFT_LANES; first += TOGETHER) {
+            const lanes of = from_lane(&here, first), to_a = from_lane(&a, first), to_b = from_lane(&b, first);
 
-            store(&a, k, (wave){0.5f * (u.re + v.re), 0.5f * (u.im - v.im)});
-            store(&b, k, (wave){0.5f * (u.im + v.im), 0.5f * (v.re - u.re)});
+            for (int32_t k = 0; k < half; k++) {
+                const wave u = load(&of, k), v = load(&of, k ? n1 - k : 0);
+
+                store(&to_a, k, (wave){0.5f * (u.re + v.re), 0.5f * (u.im - v.im)});
+                store(&to_b, k, (wave){0.5f * (u.im + v.im), 0.5f * (v.re - u.re)});
+            }
         }
     }
     for (int32_t k = 0; k < blocks; k++) {
@@ -321,12 +347,16 @@ static void backward(const fft_plan *plan, const float *waves, float *real, floa
         const lanes a = parts(spectra + z / FFT_LANES * spectrum, FFT_WAVE),
                     b = parts(spectra + (z / FFT_LANES + 1) * spectrum, FFT_WAVE), to = parts(line, FFT_WAVE);
 
-        for (int32_t k = 0; k < half; k++) {
-            wave u = load(&a, k), v = load(&b, k);
+        for (int first = 0; first < FFT_LANES; first += TOGETHER) {
+            const lanes of_a = from_lane(&a, first), of_b = from_lane(&b, first), into = from_lane(&to, first);
 
-            if (k == 0 || 2 * k == n1) u.im = v.im = (vec){0}; // real, but for rounding
-            store(&to, k, (wave){u.re - v.im, u.im + v.re});
-            if (k) store(&to, n1 - k, (wave){u.re + v.im, v.re - u.im});
+            for (int32_t k = 0; k < half; k++) {
+                wave u = load(&of_a, k), v = load(&of_b, k);
+
+                if (k == 0 || 2 * k == n1) u.im = v.im = (vec){0}; // real, but for rounding
+                store(&into, k, (wave){u.re - v.im, u.im + v.re});
+                if (k) store(&into, n1 - k, (wave){u.re + v.im, v.re - u.im});
+            }
         }
         transform(&plan->line[1], &here, &out, work);
     }
@@ -347,14 +377,18 @@ static void convolve(const fft_plan *plan, float *waves, int32_t stride, const f
     const lanes back_here = swapped(here), back_held = swapped(held);
 
     transform(&plan->line[0], &here, &held, work);
-    for (int32_t i = 0; i < plan->n[0]; i++) {
-        wave w = load(&held, i);
-        vec  f;
+    for (int first = 0; first < FFT_LANES; first += TOGETHER) {
+        const lanes of = from_lane(&held, first);
 
-        memcpy(&f, factor + (ptrdiff_t)i * factor_stride, sizeof f);
-        w.re *= f;
-        w.im *= f;
-        store(&held, i, w);
+        for (int32_t i = 0; i < plan->n[0]; i++) {
+            wave w = load(&of, i);
+            vec  f;
+
+            memcpy(&f, factor + (ptrdiff_t)i * factor_stride + first, sizeof f);
+            w.re *= f;
+            w.im *= f;
+            store(&of, i, w);
+        }
     }
     transform(&plan->line[0], &back_held, &back_here, work);
 }

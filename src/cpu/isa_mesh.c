@@ -22,39 +22,62 @@
 
 enum { LANES = 8 };
 
-typedef float row4 __attribute__((vector_size(16), may_alias));
-typedef float row8 __attribute__((vector_size(32), may_alias));
+// The widest vector that the level has for a block's weights. A wider one is no error, but gcc then works element by
+// element, and eight times as long.
+#if defined(__AVX512F__)
+#define WIDTH 16
+#elif defined(__AVX__)
+#define WIDTH 8
+#else
+#define WIDTH 4
+#endif
+
+typedef float   part_of_block __attribute__((vector_size(4 * WIDTH), may_alias));
+typedef float   row4 __attribute__((vector_size(16), may_alias));
 typedef int32_t index4 __attribute__((vector_size(16)));
-typedef float block16 __attribute__((vector_size(64), may_alias));
+#if WIDTH > 4
+typedef float row8 __attribute__((vector_size(32), may_alias));
+#else
+typedef struct {
+    row4 low, high;
+} row8;
+#endif
 
-/// Weights of the points along one direction for the atoms of a block, and their slopes: one vector a point.
-ALWAYS void weights(const float *theta, int order, const float *y, block16 *w)
+/// Weights of the points along one direction for the atoms of a block, and their slopes: [order][MESH_BLOCK].
+ALWAYS void weights(const float *theta, int order, const float *y, float (*w)[MESH_BLOCK])
 {
-    block16 at;
+#pragma GCC unroll 4
+    for (int i = 0; i < MESH_BLOCK; i += WIDTH) {
+        part_of_block at;
 
-    memcpy(&at, y, sizeof at);
+        memcpy(&at, y + i, sizeof at);
 #pragma GCC unroll 8
-    for (int k = 0; k < order; k++) {
-        block16 sum = theta[(order - 1) * LANES + k] + (block16){0};
+        for (int k = 0; k < order; k++) {
+            part_of_block sum = theta[(order - 1) * LANES + k] * at + theta[(order - 2) * LANES + k];
 
 #pragma GCC unroll 8
-        for (int j = order - 2; j >= 0; j--) sum = sum * at + theta[j * LANES + k];
-        w[k] = sum;
+            for (int j = order - 3; j >= 0; j--) sum = sum * at + theta[j * LANES + k];
+            memcpy(&w[k][i], &sum, sizeof sum);
+        }
     }
 }
 
-ALWAYS void slopes(const float *theta, int order, const float *y, block16 *w)
+ALWAYS void slopes(const float *theta, int order, const float *y, float (*w)[MESH_BLOCK])
 {
-    block16 at;
+#pragma GCC unroll 4
+    for (int i = 0; i < MESH_BLOCK; i += WIDTH) {
+        part_of_block at;
 
-    memcpy(&at, y, sizeof at);
+        memcpy(&at, y + i, sizeof at);
 #pragma GCC unroll 8
-    for (int k = 0; k < order; k++) {
-        block16 sum = (float)(order - 1) * theta[(order - 1) * LANES + k] + (block16){0};
+        for (int k = 0; k < order; k++) {
+            part_of_block sum = (float)(order - 1) * theta[(order - 1) * LANES + k] * at +
+                                (float)(order - 2) * theta[(order - 2) * LANES + k];
 
 #pragma GCC unroll 8
-        for (int j = order - 2; j >= 1; j--) sum = sum * at + (float)j * theta[j * LANES + k];
-        w[k] = sum;
+            for (int j = order - 3; j >= 1; j--) sum = sum * at + (float)j * theta[j * LANES + k];
+            memcpy(&w[k][i], &sum, sizeof sum);
+        }
     }
 }
 
@@ -70,18 +93,62 @@ ALWAYS row4 sums_of(const row4 *v)
            __builtin_shuffle(a, b, (index4){2, 3, 6, 7});
 }
 
-ALWAYS row4 fold_row4(row4 v)
+// What isa_rows.h does with a row, for one vector and for two.
+ALWAYS row4 scale_row4(row4 v, float s)
 {
-    return v;
+    return v * s;
 }
-
-ALWAYS row4 fold_row8(row8 v)
+ALWAYS row4 add_row4(row4 sum, float s, row4 v) // sum + s v
 {
-    row4 half[2];
+    return sum + s * v;
+}
+ALWAYS row4 horner_row4(row4 w, float y, row4 c) // w y + c
+{
+    return w * y + c;
+}
+ALWAYS row4 product_row4(row4 a, row4 b) // over lanes four apart
+{
+    return a * b;
+}
+#if WIDTH > 4
+ALWAYS row8 scale_row8(row8 v, float s)
+{
+    return v * s;
+}
+ALWAYS row8 add_row8(row8 sum, float s, row8 v)
+{
+    return sum + s * v;
+}
+ALWAYS row8 horner_row8(row8 w, float y, row8 c)
+{
+    return w * y + c;
+}
+ALWAYS row4 product_row8(row8 a, row8 b)
+{
+    const row8 ab = a * b;
+    row4       half[2];
 
-    memcpy(half, &v, sizeof v);
+    memcpy(half, &ab, sizeof ab);
     return half[0] + half[1];
 }
+#else
+ALWAYS row8 scale_row8(row8 v, float s)
+{
+    return (row8){v.low * s, v.high * s};
+}
+ALWAYS row8 add_row8(row8 sum, float s, row8 v)
+{
+    return (row8){sum.low + s * v.low, sum.high + s * v.high};
+}
+ALWAYS row8 horner_row8(row8 w, float y, row8 c)
+{
+    return (row8){w.low * y + c.low, w.high * y + c.high};
+}
+ALWAYS row4 product_row8(row8 a, row8 b)
+{
+    return a.low * b.low + a.high * b.high;
+}
+#endif
 
 /// Forces of a block, from the sums that are still spread over four lanes, into its four lines.
 ALWAYS void add_forces(const mesh_job *job, const mesh_block *block, float *line, row4 (*part)[MESH_BLOCK])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spread and gather for rows of one vector: included by isa_mesh.c once for each width, with
-//   ROW       vector of floats that covers the `order` points of a row (the last weights are 0 where it is longer)
+//   ROW       one or two vectors of floats that cover the `order` points of a row (the last weights are 0 where it is longer)
 //   NAME(f)   name of a function of this width
 
 ALWAYS ROW NAME(load)(const float *p)
@@ -17,16 +17,16 @@ ALWAYS ROW NAME(along)(const float *theta, int order, float y)
     ROW w = NAME(load)(theta + (order - 1) * LANES);
 
 #pragma GCC unroll 8
-    for (int j = order - 2; j >= 0; j--) w = w * y + NAME(load)(theta + j * LANES);
+    for (int j = order - 2; j >= 0; j--) w = NAME(horner)(w, y, NAME(load)(theta + j * LANES));
     return w;
 }
 
 ALWAYS ROW NAME(rise)(const float *theta, int order, float y)
 {
-    ROW w = (float)(order - 1) * NAME(load)(theta + (order - 1) * LANES);
+    ROW w = NAME(scale)(NAME(load)(theta + (order - 1) * LANES), (float)(order - 1));
 
 #pragma GCC unroll 8
-    for (int j = order - 2; j >= 1; j--) w = w * y + (float)j * NAME(load)(theta + j * LANES);
+    for (int j = order - 2; j >= 1; j--) w = NAME(horner)(w, y, NAME(scale)(NAME(load)(theta + j * LANES), (float)j));
     return w;
 }
 
@@ -45,24 +45,24 @@ ALWAYS float *NAME(at)(const view *v, const char *p, int b)
     }
 }
 
-ALWAYS void NAME(spread_atom)(const view *v, int order, const mesh_block *block, const block16 *x, const block16 *y,
-                              int i)
+ALWAYS void NAME(spread_atom)(const view *v, int order, const mesh_block *block, const float (*x)[MESH_BLOCK],
+                              const float (*y)[MESH_BLOCK], int i)
 {
     const int32_t start = block->start[i];
     const char   *plane = v->slab + 4 * (ptrdiff_t)(start + (start < v->split ? v->before : v->after));
-    const ROW     z = NAME(along)(v->theta, order, block->y[2][i]) * block->q[i];
+    const ROW     z = NAME(scale)(NAME(along)(v->theta, order, block->y[2][i]), block->q[i]);
     ROW           yz[MESH_MAX_ORDER];
 
 #pragma GCC unroll 8
-    for (int b = 0; b < order; b++) yz[b] = ((const float *)&y[b])[i] * z;
+    for (int b = 0; b < order; b++) yz[b] = NAME(scale)(z, y[b][i]);
 #pragma GCC unroll 8
     for (int a = 0; a < order; a++) {
-        const float along_x = ((const float *)&x[a])[i];
+        const float along_x = x[a][i];
 
 #pragma GCC unroll 8
         for (int b = 0; b < order; b++) {
             float    *line = NAME(at)(v, plane, b);
-            const ROW sum = NAME(load)(line) + along_x * yz[b];
+            const ROW sum = NAME(add)(NAME(load)(line), along_x, yz[b]);
 
             memcpy(line, &sum, sizeof sum);
         }
@@ -76,16 +76,17 @@ ALWAYS void NAME(spread)(const mesh_job *job, int order)
 
     for (int32_t k = 0; k < job->n; k++) {
         const mesh_block *block = job->block + k;
-        block16           x[MESH_MAX_ORDER], y[MESH_MAX_ORDER];
+        float             x[MESH_MAX_ORDER][MESH_BLOCK], y[MESH_MAX_ORDER][MESH_BLOCK];
 
         weights(v.theta, order, block->y[0], x);
         weights(v.theta, order, block->y[1], y);
         for (int i = 0; i < MESH_BLOCK; i++)
-            if (block->q[i] != 0) NAME(spread_atom)(&v, order, block, x, y, i);
+            if (block->q[i] != 0) 
+                NAME(spread_atom)(&v, order, block, (const float(*)[MESH_BLOCK])x, (const float(*)[MESH_BLOCK])y, i);
     }
 }
 
-ALWAYS void NAME(gather_atom)(const view *v, int order, const mesh_block *block, const block16 (*w)[MESH_MAX_ORDER],
+ALWAYS void NAME(gather_atom)(const view *v, int order, const mesh_block *block, const float (*w)[MESH_MAX_ORDER][MESH_BLOCK],
                               int i, row4 (*part)[MESH_BLOCK])
 {
     const char *plane = v->slab + 4 * (ptrdiff_t)block->start[i];
@@ -100,17 +101,17 @@ ALWAYS void NAME(gather_atom)(const view *v, int order, const mesh_block *block,
         for (int b = 0; b < order; b++) {
             const ROW line = NAME(load)(NAME(at)(v, plane, b));
 
-            s += ((const float *)&w[1][b])[i] * line;
-            d += ((const float *)&w[3][b])[i] * line;
+            s = NAME(add)(s, w[1][b][i], line);
+            d = NAME(add)(d, w[3][b][i], line);
         }
-        fx += ((const float *)&w[2][a])[i] * s;
-        fy += ((const float *)&w[0][a])[i] * d;
-        fz += ((const float *)&w[0][a])[i] * s;
+        fx = NAME(add)(fx, w[2][a][i], s);
+        fy = NAME(add)(fy, w[0][a][i], d);
+        fz = NAME(add)(fz, w[0][a][i], s);
         plane += v->plane;
     }
-    part[0][i] = NAME(fold)(fx * z);
-    part[1][i] = NAME(fold)(fy * z);
-    part[2][i] = NAME(fold)(fz * dz);
+    part[0][i] = NAME(product)(fx, z);
+    part[1][i] = NAME(product)(fy, z);
+    part[2][i] = NAME(product)(fz, dz);
 }
 
 ALWAYS void NAME(gather)(const mesh_job *job, int order)
@@ -119,7 +120,7 @@ ALWAYS void NAME(gather)(const mesh_job *job, int order)
 
     for (int32_t k = 0; k < job->n; k++) {
         const mesh_block *block = job->block + k;
-        block16           w[4][MESH_MAX_ORDER]; // x, y, slopes of x, of y
+        float             w[4][MESH_MAX_ORDER][MESH_BLOCK]; // x, y, slopes of x, of y
         row4              part[3][MESH_BLOCK];
 
         weights(v.theta, order, block->y[0], w[0]);
@@ -128,7 +129,7 @@ ALWAYS void NAME(gather)(const mesh_job *job, int order)
         slopes(v.theta, order, block->y[1], w[3]);
         for (int i = 0; i < MESH_BLOCK; i++) {
             if (block->q[i] != 0)
-                NAME(gather_atom)(&v, order, block, (const block16(*)[MESH_MAX_ORDER])w, i, part);
+                NAME(gather_atom)(&v, order, block, (const float(*)[MESH_MAX_ORDER][MESH_BLOCK])w, i, part);
             else
                 part[0][i] = part[1][i] = part[2][i] = (row4){0};
         }
