@@ -21,6 +21,18 @@ typedef struct {
     double  t0, c0, t, c, tt, tc; // first point; sums of differences to it
 } mds_line_fit;
 
+/// What the guards have seen (engine/guard.c).
+typedef struct {
+    double      launched;           // mds_clock() at the start of this launch, set-up included
+    double      spent_before;       // USD, earlier launches
+    double      seconds, steps;     // of stepping, on which speed is judged; fading
+    double      last_clock;         // of the last look
+    int64_t     last_step;
+    bool        judges_speed;
+    double      value, limit;       // of the guard that was looked at last, in `unit`
+    const char *unit;
+} mds_guards;
+
 typedef struct {
     const mds_config *config; // borrowed
     mds_system  system;
@@ -55,6 +67,8 @@ typedef struct {
     double      elapsed_before;    // s, earlier pieces
     int64_t     n_searches, n_trips;
     bool        resumed, quiet_steps;
+    double      checkpoint_seconds; // that the last checkpoint took
+    mds_guards  guards;
     const char *guard;             // name of the guard that stopped the run, or NULL
     double      free_force;        // minimisation: largest force that constraints leave, kJ/mol/nm, as of the last look
 } mds_sim;
@@ -96,8 +110,6 @@ int64_t mds_plain_steps(const mds_config *config, const mds_params *params, int6
 mds_status mds_sim_run(mds_sim *sim, const char *restart);
 /// Steps until the plan is done, a guard trips or a signal says stop.
 mds_status mds_run(mds_sim *sim);
-/// The guard of cost, time or speed that stops the run now, or NULL.
-const char *mds_guard_tripped(const mds_sim *sim);
 /// Write a checkpoint if a signal, the clock or the step number asks for one.
 mds_status mds_checkpoint_if_due(mds_sim *sim);
 /// Signals that ask for a stop or a checkpoint; installed once at the start of a run. Until outputs are opened a stop ends the
@@ -105,6 +117,20 @@ mds_status mds_checkpoint_if_due(mds_sim *sim);
 void mds_signals_install(void);
 bool mds_signal_stop(void);
 bool mds_signal_checkpoint(void); // and clears it
+
+// guard.c ---------------------------------------------------------------------------------------------
+/// Begin to count; `chk`: what earlier launches have counted, or NULL. Call it when the run's clock starts.
+void mds_guard_start(mds_sim *sim, const mds_checkpoint *chk);
+/// What has been counted so far, for a checkpoint.
+void mds_guard_keep(const mds_sim *sim, mds_checkpoint *chk);
+/// Look at speed, time and cost: the name of the guard that stops the run now, or NULL.
+const char *mds_guard_tripped(mds_sim *sim);
+/// ", 0.42 USD of 1.9" for the progress line; nothing where no price is known.
+void mds_guard_progress(const mds_sim *sim, mds_text *out);
+/// Money spent, per ns and projected, and what is not counted, into the log; nothing where no price is known.
+void mds_guard_report(const mds_sim *sim);
+/// NAME.stop.json: which guard stopped the run, and why. Errors: MDS_E_WRITE.
+mds_status mds_guard_write_stop(mds_sim *sim);
 
 // output.c --------------------------------------------------------------------------------------------
 /// Fix the names of all outputs.

@@ -251,6 +251,7 @@ mds_status mds_checkpoint_now(mds_sim *s, bool finished)
                             .work_noise = s->kept.work_noise,
                             .work_scale = s->kept.work_scale};
     memcpy(chk.state.coupling, s->kept.coupling, sizeof chk.state.coupling);
+    mds_guard_keep(s, &chk);
     memcpy(chk.isa, s->isa, sizeof chk.isa);
     snprintf(chk.backend, sizeof chk.backend, "%s", s->be->name);
     memcpy(chk.input_hash, s->input_hash, sizeof chk.input_hash);
@@ -258,6 +259,8 @@ mds_status mds_checkpoint_now(mds_sim *s, bool finished)
     if (s->series) MDS_TRY(mds_series_sync(s->series));
     MDS_TRY(mds_checkpoint_write(s->path_chk, &chk));
     s->last_checkpoint = mds_clock();
-    mds_timer_add(MDS_T_CHECKPOINT, s->last_checkpoint - began);
+    s->checkpoint_seconds = s->last_checkpoint - began;
+    mds_timer_add(MDS_T_CHECKPOINT, s->checkpoint_seconds);
+    if (!finished) mds_guard_report(s);
     return MDS_OK;
 }

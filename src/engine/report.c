@@ -64,6 +64,7 @@ void mds_report_progress(mds_sim *s, bool last)
     const double interval = mds_progress_is_terminal() ? 0.5 : 10;
     const double done = (double)(s->step - s->first_step), left = (double)(s->last_step - s->step);
     double       eta;
+    mds_text     money = {0};
 
     if (!last && now - s->last_progress < interval) return;
     if (done <= 0) return;
@@ -74,9 +75,12 @@ void mds_report_progress(mds_sim *s, bool last)
         return;
     }
     eta = seconds / done * left;
-    mds_progress(last, "step %lld of %lld (%.0f %%), %.3f ps, %.2f ns/day, %02d:%02d:%02d left", (long long)s->step,
+    mds_guard_progress(s, &money);
+    mds_progress(last, "step %lld of %lld (%.0f %%), %.3f ps, %.2f ns/day, %02d:%02d:%02d left%s", (long long)s->step,
                  (long long)s->last_step, 100.0 * (double)s->step / (double)(s->last_step > 0 ? s->last_step : 1),
-                 (double)s->step * s->params.dt, ns_per_day(s, seconds), (int)(eta / 3600), (int)(eta / 60) % 60, (int)eta % 60);
+                 (double)s->step * s->params.dt, ns_per_day(s, seconds), (int)(eta / 3600), (int)(eta / 60) % 60, (int)eta % 60,
+                 money.s ? money.s : "");
+    mds_text_free(&money);
 }
 
 static void report_speed(mds_sim *s, double seconds, int64_t steps)

@@ -223,20 +223,6 @@ static void adopt_choices(mds_sim *s, const mds_checkpoint *chk)
 
 // ------------------------------------------------------------------------------------------------- steps
 
-const char *mds_guard_tripped(const mds_sim *s)
-{
-    const mds_config *c = s->config;
-    const double      now = mds_clock() - s->began, hours = (now + s->elapsed_before) / 3600;
-    const double      speed = now > 0 ? (double)(s->step - s->first_step) * s->params.dt * 86.4 / now : 0;
-
-    if (c->run.max_wall > 0 && now / 3600 >= c->run.max_wall) return "run.max_wall";
-    if (c->cost.max_cost > 0 && c->cost.price_per_hour * hours >= c->cost.max_cost) return "cost.max_cost";
-    if (c->run.integrator == MDS_INTEGRATOR_MINIMIZE) return NULL; // has no speed
-    if (c->cost.stop_if_below > 0 && now > 30 && speed < c->cost.stop_if_below * c->cost.predicted_ns_per_day)
-        return "cost.stop_if_below";
-    return NULL;
-}
-
 mds_status mds_checkpoint_if_due(mds_sim *s)
 {
     const mds_config *c = s->config;
@@ -288,20 +274,6 @@ mds_status mds_run(mds_sim *s)
 
 // --------------------------------------------------------------------------------------------- the whole
 
-static mds_status write_stop(mds_sim *s)
-{
-    mds_text   text = {0};
-    mds_status status;
-
-    mds_text_add(&text, "{ \"guard\": ");
-    mds_text_add_json(&text, s->guard);
-    mds_text_add(&text, ", \"step\": %lld, \"steps\": %lld, \"elapsed_s\": %.1f }\n", (long long)s->step,
-                 (long long)s->last_step, mds_clock() - s->began + s->elapsed_before);
-    status = mds_file_write(s->path_stop, text.s, text.n);
-    mds_text_free(&text);
-    return status;
-}
-
 /// The last frame as run.gro: the topology that trajectory readers need, and where to look first.
 static mds_status write_final(mds_sim *s)
 {
@@ -352,10 +324,11 @@ static mds_status run_and_close(mds_sim *s)
     MDS_TRY(mds_checkpoint_now(s, done));
     MDS_TRY(write_final(s));
     mds_report_performance(s);
+    mds_guard_report(s);
     MDS_TRY(mds_output_close(s));
     if (done) return MDS_OK;
     if (s->guard) {
-        MDS_TRY(write_stop(s));
+        MDS_TRY(mds_guard_write_stop(s));
         MDS_FAIL(MDS_E_GUARD, "stopped by %s at step %lld of %lld; checkpoint of step %lld written", s->guard,
                  (long long)s->step, (long long)s->last_step, (long long)s->kept.step);
     }
@@ -364,13 +337,14 @@ static mds_status run_and_close(mds_sim *s)
 }
 
 /// From here on time is that of the run. What set-up took is kept apart.
-static void start_clock(mds_sim *s)
+static void start_clock(mds_sim *s, const mds_checkpoint *chk)
 {
     const double setup = mds_timer_seconds(MDS_T_SETUP);
 
     mds_timer_reset();
     mds_timer_add(MDS_T_SETUP, setup);
     s->began = s->last_checkpoint = s->last_progress = mds_clock();
+    mds_guard_start(s, chk);
 }
 
 static mds_status run_fresh(mds_sim *s)
@@ -380,7 +354,7 @@ static mds_status run_fresh(mds_sim *s)
     MDS_TRY(mds_output_move_aside(s));
     MDS_TRY(mds_output_open(s, NULL));
     mds_report_settings(s);
-    start_clock(s);
+    start_clock(s, NULL);
     MDS_TRY(look(s, mds_due_fields(s, 0), &s->frame));
     if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
     if (s->config->run.integrator != MDS_INTEGRATOR_MINIMIZE) MDS_TRY(mds_check_start(s));
@@ -400,7 +374,7 @@ static mds_status run_resumed(mds_sim *s, const mds_checkpoint *chk, bool same_o
     (void)remove(s->path_stop); // it told why the piece before ended
     mds_report_settings(s);
     mds_note("resuming at step %lld (%.3f ps) of %lld", (long long)s->step, chk->state.time, (long long)s->last_step);
-    start_clock(s);
+    start_clock(s, chk);
     MDS_TRY(mds_keep(s));
     return run_and_close(s);
 }

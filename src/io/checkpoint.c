@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, HEAD = 24, SUM = 32 };
+enum { FORMAT = 2, HEAD = 24, SUM = 32 };
 static const char     magic[8] = {'M', 'D', 'S', 'I', 'M', 'C', 'H', 'K'};
 static const uint32_t order_mark = 0x01020304;
 
@@ -23,7 +23,7 @@ typedef struct {
     int32_t    n_atoms, threads, part, has_velocities;
     int64_t    step, n_trajectory, last_trajectory_step, n_series_bytes, finished_steps;
     uint64_t   seed;
-    double     time, work_noise, work_scale, elapsed_wall;
+    double     time, work_noise, work_scale, elapsed_wall, spent, judged_seconds, judged_steps;
     double     coupling[MDS_N_COUPLING];
     mds_box    box;
     uint8_t    input_hash[32];
@@ -48,6 +48,9 @@ static void pack(const mds_checkpoint *c, fixed_part *f)
     f->work_noise = c->state.work_noise;
     f->work_scale = c->state.work_scale;
     f->elapsed_wall = c->elapsed_wall;
+    f->spent = c->spent;
+    f->judged_seconds = c->judged_seconds;
+    f->judged_steps = c->judged_steps;
     memcpy(f->coupling, c->state.coupling, sizeof f->coupling);
     f->box = c->state.box;
     memcpy(f->input_hash, c->input_hash, sizeof f->input_hash);
@@ -71,6 +74,9 @@ static void unpack(const fixed_part *f, mds_checkpoint *c)
     c->state.work_noise = f->work_noise;
     c->state.work_scale = f->work_scale;
     c->elapsed_wall = f->elapsed_wall;
+    c->spent = f->spent;
+    c->judged_seconds = f->judged_seconds;
+    c->judged_steps = f->judged_steps;
     memcpy(c->state.coupling, f->coupling, sizeof f->coupling);
     c->state.box = f->box;
     memcpy(c->input_hash, f->input_hash, sizeof f->input_hash);
@@ -83,13 +89,13 @@ static void unpack(const fixed_part *f, mds_checkpoint *c)
 static mds_status refuse_nonsense(const mds_checkpoint *c)
 {
     const mds_state *s = &c->state;
-    double  sum = s->time + s->work_noise + s->work_scale + c->elapsed_wall;
+    double  sum = s->time + s->work_noise + s->work_scale + c->elapsed_wall + c->spent + c->judged_seconds + c->judged_steps;
     int32_t i;
     int     k;
 
     for (k = 0; k < 9; k++) sum += s->box.a[k / 3][k % 3];
     for (k = 0; k < MDS_N_COUPLING; k++) sum += s->coupling[k];
-    MDS_CHECK(isfinite(sum), MDS_E_INTERNAL, "time, box or coupling are not finite: refusing to write them into a checkpoint");
+    MDS_CHECK(isfinite(sum), MDS_E_INTERNAL, "time, box, coupling or cost are not finite: refusing to write them into a checkpoint");
     for (i = 0; i < c->state.n_atoms; i++)
         for (k = 0; k < 3; k++)
             MDS_CHECK(isfinite(c->state.x[i][k]) && isfinite(c->state.v[i][k]), MDS_E_INTERNAL,

@@ -18,6 +18,7 @@ typedef enum { MDS_KIND_AUTO, MDS_KIND_REF, MDS_KIND_CPU, MDS_KIND_CUDA, MDS_KIN
 typedef enum { MDS_PRECISION_MIXED, MDS_PRECISION_DOUBLE } mds_precision;
 typedef enum { MDS_DETERMINISTIC_YES, MDS_DETERMINISTIC_NO, MDS_DETERMINISTIC_RANKS } mds_deterministic;
 typedef enum { MDS_TUNE_AUTO, MDS_TUNE_FIXED } mds_tune;
+typedef enum { MDS_BASIS_MEASURED, MDS_BASIS_SCALED, MDS_BASIS_MODELLED } mds_basis;
 
 typedef struct {
     char  **item;
@@ -80,7 +81,10 @@ typedef struct {
         mds_deterministic deterministic;
         mds_tune          tune;
     } backend;
-    struct { double price_per_hour, max_cost, stop_if_below, predicted_ns_per_day; } cost;
+    struct {
+        double    price_per_hour, max_cost, stop_if_below, predicted_ns_per_day;
+        mds_basis predicted_basis;
+    } cost;
 
     char  *path;     // of the conf
     char **origin;   // [mds_config_n_keys()] where each key came from: "file:line", "--set", NULL: default
@@ -154,6 +158,8 @@ typedef struct {
     int64_t    n_series_bytes;  // length of run.csv up to this state
     int32_t    part;            // trajectory part
     double     elapsed_wall;    // s, over all pieces of the run
+    double     spent;           // USD, over all pieces, each at its own price
+    double     judged_seconds, judged_steps; // of stepping, for cost.stop_if_below
     int64_t    finished_steps;  // run.steps when the run completed; 0: not complete
 } mds_checkpoint;
 

@@ -237,11 +237,14 @@ const mds_key mds_keys[] = {
     {.name = "cost.price_per_hour", NUMBER(cost.price_per_hour), .unit = "USD/h", .value = "0.0", .low = 1e-6,
      .high = 1e6, .zero = "not given", .help = "Price of the machine."},
     {.name = "cost.max_cost", NUMBER(cost.max_cost), .unit = "USD", .value = "0.0", .low = 1e-6, .high = 1e9,
-     .zero = "off", .help = "Stop (exit code 79) before the run has cost more."},
+     .zero = "off", .help = "Stop (exit code 79) before the run, all its launches together, has cost more."},
     {.name = "cost.stop_if_below", NUMBER(cost.stop_if_below), .unit = "1", .value = "0.0", .low = 1e-3, .high = 1,
      .zero = "off", .help = "Stop (exit code 79) when the speed falls below this fraction of the predicted one."},
     {.name = "cost.predicted_ns_per_day", NUMBER(cost.predicted_ns_per_day), .unit = "ns/day", .value = "0.0",
      .low = 1e-6, .high = 1e9, .zero = "not given", .help = "The speed that was promised, for `cost.stop_if_below`."},
+    {.name = "cost.predicted_basis", CHOICE(cost.predicted_basis), .value = "\"measured\"",
+     .choice = {{"measured", MDS_BASIS_MEASURED}, {"scaled", MDS_BASIS_SCALED}, {"modelled", MDS_BASIS_MODELLED}},
+     .help = "Where that speed comes from, in the words of `mdsim plan`. `cost.stop_if_below` acts on a measured one only."},
 };
 // clang-format on
 enum { N_KEYS = sizeof mds_keys / sizeof *mds_keys };

@@ -40,6 +40,9 @@ static void make(mds_checkpoint *c, int64_t step)
     c->n_series_bytes = 123456789012;
     c->part = 2;
     c->elapsed_wall = 17.5;
+    c->spent = 3.75;
+    c->judged_seconds = 29.5;
+    c->judged_steps = 1e12 + 1;
     c->finished_steps = 99;
 }
 
@@ -72,6 +75,7 @@ static void everything_comes_back(void)
     TEST_TRUE(!memcmp(b.input_hash, c.input_hash, 32));
     TEST_TRUE(b.n_trajectory == 41 && b.last_trajectory_step == c.last_trajectory_step && b.n_series_bytes == 123456789012 && b.part == 2);
     TEST_TRUE(b.elapsed_wall == 17.5 && b.finished_steps == 99);
+    TEST_TRUE(b.spent == 3.75 && b.judged_seconds == 29.5 && b.judged_steps == 1e12 + 1);
     mds_checkpoint_free(&b);
     mds_checkpoint_free(&c);
     TEST_TRUE(!mds_file_exists(aside));
@@ -144,10 +148,10 @@ static void each_damage_has_its_message(void)
     unlink(path);
     write_step(300);
     TEST_OK(mds_file_read(path, &good, &n));
-    good[8] = 2;
+    good[8] = 3;
     put(good, n);
-    refused(MDS_E_CHECKPOINT, "a.chk: has format 2, this mdsim reads format 1");
-    good[8] = 1;
+    refused(MDS_E_CHECKPOINT, "a.chk: has format 3, this mdsim reads format 2");
+    good[8] = 2;
     good[12] = 1, good[15] = 4; // 0x01020304 from the other end
     put(good, n);
     refused(MDS_E_CHECKPOINT, "other byte order");
