@@ -4,6 +4,7 @@
 #
 #   ./quickstart.sh        install what is missing, build, run inputs/peptide/peptide.conf
 #   ./quickstart.sh test   install what is missing, build, run the whole test suite
+#   ./quickstart.sh build  install what is missing, build: what container images do (cloud/)
 #
 # Either may be run again at any time: nothing is installed or built twice, and a completed run is left alone.
 # Packages come from the distribution (apt) and only if they are missing. Without root and without sudo it says what
@@ -24,7 +25,7 @@ jobs=${MDS_JOBS:-$(nproc)}
 # Needed to build and run.
 needed=(build-essential cmake ninja-build pkg-config libconfig-dev libhdf5-dev libfftw3-dev libnetcdf-dev)
 # The suite compares with these; a test whose program is not there is skipped and says so.
-for_tests=(python3 python3-numpy python3-h5py python3-mdanalysis gromacs)
+for_tests=(python3 python3-numpy python3-h5py python3-mdanalysis python3-yaml gromacs shellcheck rclone slurm-wlm munge)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'quickstart: %s\n' "$*" >&2; exit 78; }
@@ -176,6 +177,10 @@ case ${1:-run} in
         build_targets
         run_tests
         ;;
-    -h | --help) sed -n '3,18s/^# \{0,1\}//p' "$0" ;;
-    *) printf 'quickstart: unknown word "%s"; say ./quickstart.sh or ./quickstart.sh test\n' "$1" >&2; exit 64 ;;
+    build)
+        install_packages run
+        build_targets mdsim
+        ;;
+    -h | --help) sed -n '3,19s/^# \{0,1\}//p' "$0" ;;
+    *) printf 'quickstart: unknown word "%s"; say ./quickstart.sh, ./quickstart.sh test or ./quickstart.sh build\n' "$1" >&2; exit 64 ;;
 esac

@@ -20,6 +20,7 @@ typedef struct {
     const char *ns_per_day, *max_price, *length, *budget, *deadline, *replicas, *reserved, *interruptions, *restart;
     const char *provider, *regions, *as_of, *objective, *security, *device, *ranks;
     const char *tables, *prices_as_of, *calibration, *json, *plot, *top;
+    const char *pick, *emit, *out, *profile;
     const char *prices[MAX_PRICES], *set[CLI_MAX_SET];
     int         n_prices, n_set;
     bool        spot, force;
@@ -35,7 +36,7 @@ static const struct {
                    WORD("--replicas", replicas), WORD("--reserved", reserved), WORD("--interruptions", interruptions), WORD("--restart-time", restart),
                    WORD("--provider", provider), WORD("--only-regions", regions), WORD("--as-of", as_of), WORD("--objective", objective),
                    WORD("--security", security), WORD("--device", device), WORD("--ranks", ranks), WORD("--tables", tables), WORD("--prices-as-of", prices_as_of), WORD("--calibration", calibration),
-                   WORD("--json", json), WORD("--plot", plot), WORD("--top", top)};
+                   WORD("--json", json), WORD("--plot", plot), WORD("--top", top), WORD("--pick", pick), WORD("--emit", emit), WORD("--out", out), WORD("--profile", profile)};
 enum { N_VALUE_WORDS = sizeof value_words / sizeof value_words[0] };
 
 static const char plan_help[] =
@@ -60,7 +61,9 @@ static const char plan_help[] =
     "  --as-of DATE         the day of the plan (today)\n"
     "  --tables DIR         other tables than the installed ones;  --calibration FILE: of mdsim bench --calibrate\n"
     "the answer:\n"
-    "  --top N              rows of the table (15);  --json FILE;  --plot FILE.html|FILE.svg\n";
+    "  --top N              rows of the table (15);  --json FILE;  --plot FILE.html|FILE.svg\n"
+    "launch files for one of them (docs/cloud-launch.md):\n"
+    "  --pick RANK|INSTANCE --emit skypilot|slurm|kubernetes|dstack --out DIR [--profile FILE]\n";
 
 /// A number with an optional unit of a list "name factor ..."; without a unit the factor is 1.
 static mds_status with_unit(const char *option, const char *text, const char *const *unit, const double *factor, double *out)
@@ -328,6 +331,22 @@ static mds_status answer(const words *w, const mds_plan_catalog *c, const mds_pl
     return MDS_OK;
 }
 
+/// Launch files for the option that was picked.
+static mds_status launch(const words *w, const mds_plan_catalog *c, const mds_plan *p)
+{
+    const mds_plan_option *pick;
+    mds_config             config = {0};
+    mds_status             status;
+
+    if (!w->pick && !w->emit && !w->out && !w->profile) return MDS_OK;
+    MDS_CHECK(w->pick && w->emit && w->out, MDS_E_USAGE, "launch files need --pick RANK|INSTANCE, --emit TARGET and --out DIR together");
+    MDS_TRY(mds_plan_pick(p, w->pick, &pick));
+    if (w->input) MDS_TRY(mds_config_read(w->input, w->set, w->n_set, &config));
+    status = mds_plan_emit(c, p, pick, &(mds_plan_emit_options){.target = w->emit, .out = w->out, .profile = w->profile, .conf = w->input, .output = config.output.name});
+    mds_config_free(&config);
+    return status;
+}
+
 mds_status mds_cli_plan(const cli_options *o)
 {
     words             w = {0};
@@ -343,6 +362,7 @@ mds_status mds_cli_plan(const cli_options *o)
     status = mds_plan_catalog_open(&sources, &catalog);
     if (status == MDS_OK) status = mds_plan_make(catalog, &request, &plan);
     if (status == MDS_OK) status = answer(&w, catalog, &plan);
+    if (status == MDS_OK) status = launch(&w, catalog, &plan);
     mds_plan_free(&plan);
     mds_plan_catalog_close(catalog);
     return status;

@@ -212,6 +212,18 @@ void       mds_calibration_free(mds_calibration *calibration);
 /// readable by the user alone. Owner: caller.
 mds_status mds_cache_path(const char *name, bool make, char **out);
 
+// ------------------------------------------------------------------------------------------ launch profiles
+
+/// What a job needs beside the machine (cloud/profiles/default.conf has every key with its meaning). NULL: not given.
+typedef struct {
+    char  *image, *mdsim, *bucket, *claim, *partition, *account, *queue, *kube_namespace, *service_account, *vpc, *security_group, *role;
+    double hours, grace_seconds, save_minutes, part_gb, checkpoint_minutes, disk_gb, idle_minutes, stop_if_below;
+} mds_profile;
+
+/// Read a profile; path NULL: the defaults. Unknown keys are refused. Errors: MDS_E_MISSING, MDS_E_INPUT ("file:line: what").
+mds_status mds_profile_read(const char *path, mds_profile *out);
+void       mds_profile_free(mds_profile *profile);
+
 // ------------------------------------------------------------------------------------------- other files
 
 /// run.csv: the fixed columns of the contract and further ones.

@@ -10,6 +10,7 @@
 //   cost.c         preemptions, checkpoint interval, memory, trajectory
 //   rank.c         machines x prices x ways to use them -> ranked options, and why the others fell out
 //   report.c json.c plot.c   the three faces of the answer
+//   emit.c, template.c   launch files for a picked option, from templates with typed placeholders
 //
 // Numbers that nobody has read or asked for are NAN, never 0. Prices are US dollars, memory GiB, times hours unless said
 // otherwise. Texts point into the catalogue and live as long as it does; they come from files that others wrote: whoever
@@ -187,6 +188,22 @@ void mds_plan_print(const mds_plan_catalog *catalog, const mds_plan *plan, int t
 void mds_plan_json(const mds_plan_catalog *catalog, const mds_plan *plan, mds_text *out);
 /// A page with a scatter plot that needs nothing else: .svg alone if `svg_only`.
 void mds_plan_plot(const mds_plan_catalog *catalog, const mds_plan *plan, bool svg_only, mds_text *out);
+
+// emit.c ------------------------------------------------------------------------------------------- launch files
+
+typedef struct {
+    const char *target;  // "skypilot", "slurm", "kubernetes" or "dstack"
+    const char *out;     // folder; made if it is not there
+    const char *profile; // path of a launch profile, NULL: the defaults
+    const char *conf;    // path of the input file; NULL is refused
+    const char *output;  // its output.name
+} mds_plan_emit_options;
+
+/// Write the launch files of a picked option into a folder, say which on standard output, and add a line to its audit.jsonl.
+/// Nothing is overwritten. Errors: MDS_E_USAGE, MDS_E_INPUT (a profile, name or price text that cannot be launched safely),
+/// MDS_E_UNSUPPORTED, MDS_E_MISSING, MDS_E_WRITE.
+mds_status mds_plan_emit(const mds_plan_catalog *catalog, const mds_plan *plan, const mds_plan_option *pick,
+                         const mds_plan_emit_options *options);
 
 /// Days since 1970-01-01 of "2026-11-30"; MDS_PLAN_UNDATED for "undated" and "". Errors: MDS_E_INPUT.
 mds_status mds_plan_date(const char *text, int *days);

@@ -136,7 +136,8 @@ static void test_every_key_reaches_its_field(void)
         "2; };\n"
         "backend = { kind = \"cpu\"; threads = 2; isa = \"avx2\"; deterministic = \"no\"; tune = \"fixed\"; "
         "};\n"
-        "cost = { price_per_hour = 2; max_cost = 10; stop_if_below = 0.5; predicted_ns_per_day = 100; };\n";
+        "cost = { price_per_hour = 2; max_cost = 10; stop_if_below = 0.5; predicted_ns_per_day = 100;\n"
+        "  predicted_basis = \"scaled\"; };\n";
     mds_config c;
     mds_text   value = {0};
     int        k, n_default = 0;
