@@ -76,6 +76,13 @@ typedef struct {
     uint32_t fault;
 } mds_poll;
 
+/// What a device's pair list looks like at the last search, for benchmarks; all 0 where a backend keeps no list.
+typedef struct {
+    int64_t outer, inner; // pair slots: of the list, and of what is computed every step
+    int64_t inside;       // pairs of those computed that are within the larger cut-off
+    int64_t searches, prunes; // since open
+} mds_list_figures;
+
 typedef struct {
     const char *name;
     uint32_t    caps;
@@ -88,6 +95,10 @@ typedef struct {
     const char *(*describe)(const mds_device *device);
     /// Values of `isa` that open() takes here, best first, separated by blanks: "avx512 avx2 generic". Static.
     const char *(*flavours)(void);
+    /// The one of them that a device uses.
+    const char *(*flavour)(const mds_device *device);
+    /// Counts pairs: slow.
+    void (*figures)(const mds_device *device, mds_list_figures *out);
 
     // doors: the only copies between host and device
     mds_status (*upload)(mds_device *device, const mds_domain *domain, const mds_state *state);

@@ -16,6 +16,7 @@ static const struct {
     {"check", "would a run start? every error and warning, nothing written", TAKES_INPUT, mds_cli_check},
     {"explain", "every setting, its unit and where it came from; what was chosen", TAKES_INPUT, mds_cli_explain},
     {"energy", "energies, forces and virial of the start configuration", TAKES_INPUT | TAKES_JSON | TAKES_FORCES, mds_cli_energy},
+    {"bench", "speed of made systems or of an input, on this machine; mdsim bench --help", OWN_WORDS, mds_cli_bench},
     {"info", "version, build, processor", TAKES_JSON | JSON_ALONE, mds_cli_info},
     {"plan", "which machine, at which price; mdsim plan --help", OWN_WORDS, mds_cli_plan},
     {"document", "docs/config.md from the schema", HIDDEN, mds_cli_document},
@@ -178,6 +179,9 @@ int mds_cli(int argc, char **argv)
 
     if (argc > 2 && !strcmp(argv[1], "plan") && (wants(argc, argv, "--help") || wants(argc, argv, "-h"))) {
         mds_cli_plan_help();
+        status = MDS_OK;
+    } else if (argc > 2 && !strcmp(argv[1], "bench") && (wants(argc, argv, "--help") || wants(argc, argv, "-h"))) {
+        mds_cli_bench_help();
         status = MDS_OK;
     } else if (wants(argc, argv, "--help") || wants(argc, argv, "-h") || (argc > 1 && !strcmp(argv[1], "help"))) {
         help();

@@ -24,10 +24,12 @@ mds_status mds_cli_run(const cli_options *options);
 mds_status mds_cli_check(const cli_options *options);
 mds_status mds_cli_explain(const cli_options *options);
 mds_status mds_cli_energy(const cli_options *options);
+mds_status mds_cli_bench(const cli_options *options);
 mds_status mds_cli_info(const cli_options *options);
 mds_status mds_cli_document(const cli_options *options);
 mds_status mds_cli_plan(const cli_options *options);
 void       mds_cli_plan_help(void);
+void       mds_cli_bench_help(void);
 
 /// The value of "--name value" or "--name=value" if argv[*k] is that option, else NULL; *k moves to its last word.
 /// Errors: MDS_E_USAGE (no value).

@@ -97,6 +97,7 @@ static mds_status do_explain(mds_sim *s, const cli_options *o)
     mds_text_free(&value);
     mds_print("\n");
     print_system(s);
+    MDS_TRY(mds_sim_tune(s, MDS_TUNE_LOOK));
     MDS_TRY(mds_sim_open(s));
     mds_print("backend: %s (%s)\n", s->be->describe(s->dev), s->choices.backend_reason);
     mds_print("%s", s->choices.text.s ? s->choices.text.s : "");

@@ -121,6 +121,19 @@ static const char *cpu_describe(const mds_device *d)
     return d->about;
 }
 
+static const char *cpu_flavour(const mds_device *d)
+{
+    return d->isa;
+}
+
+static void cpu_figures(const mds_device *d, mds_list_figures *out)
+{
+    cpu_list_statistics s;
+
+    mds_cpu_list_statistics(d, &s);
+    *out = (mds_list_figures){s.outer_pairs, s.inner_pairs, s.inside, s.n_searches, s.n_prunes};
+}
+
 /// Parameters or box changed: everything that is derived from them.
 static mds_status derive(mds_device *d)
 {
@@ -279,6 +292,8 @@ const mds_backend mds_backend_cpu = {
     .close = cpu_close,
     .describe = cpu_describe,
     .flavours = mds_isa_names,
+    .flavour = cpu_flavour,
+    .figures = cpu_figures,
     .upload = cpu_upload,
     .set = cpu_set,
     .observe = mds_cpu_observe,

@@ -10,6 +10,7 @@
 /// What the engine chose and why, for `explain` and the log.
 typedef struct {
     mds_text    text;           // several lines
+    mds_text    tuning;         // what the tuner timed
     double      force_error;    // estimated rms error of PME, kJ/mol/nm; 0 without PME
     const char *backend_reason; // why this backend
     double      start_shift;    // largest move that put the start on the constraints, nm
@@ -40,6 +41,8 @@ typedef struct {
     mds_params  params;
     mds_read_report read_report;
     mds_choices choices;
+    mds_tuned   tuned;        // decisions of the tuner that mds_sim_choose follows where the user gives nothing
+    double      structure;    // mds_pme_structure of the start, 1/nm; 0: not looked at yet
     double      n_degrees;
     uint8_t     input_hash[32];
 
@@ -87,6 +90,16 @@ mds_status mds_key_fail(const mds_config *config, const char *key, mds_status st
 /// Numbers of the step from the conf, the system and the box; fills params and choices.
 mds_status mds_sim_choose(mds_sim *sim, bool dynamics);
 
+// choice.c --------------------------------------------------------------------------------------------
+/// Cores that this process may use, at least 1.
+int mds_cores_here(void);
+/// Mesh, list, instruction set and threads in one line.
+void mds_choices_words(const mds_sim *sim, mds_text *out);
+/// Is `word` one of `words`, separated by blanks?
+bool mds_has_word(const char *words, const char *word);
+/// Make the choices of a checkpoint ours; what cannot be kept is warned of.
+void mds_choices_adopt(mds_sim *sim, const mds_checkpoint *checkpoint);
+
 // step.c ----------------------------------------------------------------------------------------------
 mds_status mds_forces(mds_sim *sim, mds_work work);
 mds_status mds_step(mds_sim *sim, mds_work work);
@@ -108,6 +121,8 @@ int64_t mds_plain_steps(const mds_config *config, const mds_params *params, int6
 /// The whole of `mdsim run`: resume or start, step until done, write everything.
 /// restart: "auto", "never" or the path of a checkpoint.
 mds_status mds_sim_run(mds_sim *sim, const char *restart);
+/// Bring the start to its first step: velocities drawn if due, constraints satisfied, device open, forces and energies there.
+mds_status mds_sim_start(mds_sim *sim);
 /// Steps until the plan is done, a guard trips or a signal says stop.
 mds_status mds_run(mds_sim *sim);
 /// Write a checkpoint if a signal, the clock or the step number asks for one.
@@ -163,6 +178,63 @@ mds_status mds_check_start(mds_sim *sim);
 mds_status mds_check_speed(mds_sim *sim);
 /// Name the atom, residue, step, largest force and likely cause of a fault; always returns MDS_E_UNSTABLE (or what fits).
 mds_status mds_diagnose(mds_sim *sim, uint32_t fault);
+
+// machine.c -------------------------------------------------------------------------------------------
+void   mds_machine_name(char *out, size_t size); // model name of the processor
+int    mds_threads_per_core(void);               // hardware threads of a core, 1 if not known
+double mds_machine_memory(void);                 // GiB
+double mds_machine_clock(void);                  // Hz of a busy core, measured in a few ms
+/// Peak of one core in single precision, fused multiply-adds of a level's width, measured. flop/s; 0: unknown.
+double mds_machine_flops(const char *isa);
+enum { MDS_MAX_PACKAGES = 16 };
+#define MDS_POWERCAP "/sys/class/powercap"
+typedef struct {
+    int    n;
+    char   zone[MDS_MAX_PACKAGES][32];
+    double joule[MDS_MAX_PACKAGES], range[MDS_MAX_PACKAGES];
+} mds_energy_counters;
+/// Energy counters of all processor packages under `root`; n = 0 where they cannot be read.
+void   mds_energy_look(const char *root, mds_energy_counters *out);
+double mds_energy_between(const mds_energy_counters *before, const mds_energy_counters *after); // J; NAN: not counted
+
+// tune.c ----------------------------------------------------------------------------------------------
+enum { MDS_TUNE_MIN_STEPS = 20000 }; // of a run that is tuned: below, tuning costs more than 1 to 2 % of it
+typedef enum {
+    MDS_TUNE_RUN,    // as a run does it: tune if the run is long enough
+    MDS_TUNE_ALWAYS, // however short
+    MDS_TUNE_LOOK    // take what is known, measure nothing (explain)
+} mds_tune_mode;
+/// Choose mesh order, list, threads and instruction set by timing them at the same accuracy, or take what was found earlier; said in
+/// choices.text. Comes before the device is opened; the start state is not touched. Keys that the user gives are kept.
+mds_status mds_sim_tune(mds_sim *sim, mds_tune_mode mode);
+
+// bench.c ---------------------------------------------------------------------------------------------
+enum { MDS_BENCH_REPEATS = 25 };
+/// Arithmetic that a pair within the cut-off cannot do without: distance 8, Lennard-Jones 12, a Coulomb polynomial of degree 8
+/// and its scaling 20, forces on both atoms 12. Nominal: roofline fractions are comparable between machines, not between programs.
+#define MDS_BENCH_PAIR_FLOPS 52
+typedef struct {
+    double      seconds;  // to time a case, s
+    int         repeats;  // blocks
+    int64_t     steps;    // of a block; 0: as many as fill the time
+    const char *powercap; // NULL: MDS_POWERCAP
+} mds_bench_options;
+typedef struct {
+    int32_t n_atoms;
+    int     threads, order, repeats;
+    char    backend[16], isa[16], device[128], choices[256];
+    int64_t steps, trips;                                        // of a block; lists that came early
+    double  ms_per_step, ms_best, spread, block_ms[MDS_BENCH_REPEATS]; // median, best, (slowest - fastest)/median
+    double  ns_per_day, core_ns, dt_fs, cutoff, points, force_error;   // core_ns: per atom and step; force_error: estimated
+    double  drift, wh_per_ns, roofline;                          // kJ/mol/ns/atom, Wh, 1; NAN: not known
+    double  stage_ms[MDS_N_TIMERS];                              // ms a step
+    double  clock_ghz, peak_flops, joule_per_step, searches_per_step;
+    double  setup_s, tune_s, first_step_s, peak_bytes;
+    mds_list_figures list;
+} mds_bench_result;
+mds_status mds_bench_run(const mds_config *config, const mds_bench_options *options, mds_bench_result *out);
+/// Core cycles of all threads in `ms`.
+double     mds_bench_cycles(const mds_bench_result *result, double ms);
 
 // energy.c --------------------------------------------------------------------------------------------
 /// One point of energy, forces and virial at the start positions; frame in sim->frame.

@@ -252,7 +252,7 @@ mds_status mds_checkpoint_now(mds_sim *s, bool finished)
                             .work_scale = s->kept.work_scale};
     memcpy(chk.state.coupling, s->kept.coupling, sizeof chk.state.coupling);
     mds_guard_keep(s, &chk);
-    memcpy(chk.isa, s->isa, sizeof chk.isa);
+    snprintf(chk.isa, sizeof chk.isa, "%s", s->be->flavour(s->dev)); // never "auto": another machine would choose another
     snprintf(chk.backend, sizeof chk.backend, "%s", s->be->name);
     memcpy(chk.input_hash, s->input_hash, sizeof chk.input_hash);
     if (s->trajectory) MDS_TRY(mds_h5md_sync(s->trajectory));

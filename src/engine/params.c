@@ -6,7 +6,7 @@
 #include "num/num.h"
 
 #include <math.h>
-#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 static void say(mds_sim *s, const char *fmt, ...) MDS_PRINTF(2, 3);
@@ -92,7 +92,9 @@ static mds_status choose_mesh(mds_sim *s)
 
     if (p->coulomb != MDS_COULOMB_PME) return MDS_OK;
     for (k = 0; k < 3; k++) edge[k] = mds_norm(s->start.box.a[k]);
-    sys.structure = mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->start.x, s->system.charge, &s->start.box);
+    if (!(s->structure > 0)) // takes time, and the tuner asks again
+        s->structure = mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->start.x, s->system.charge, &s->start.box);
+    sys.structure = s->structure;
     for (i = 0; i < s->system.n_atoms; i++) {
         sys.sum_q2 += s->system.charge[i] * s->system.charge[i];
         sys.sum_q4 += pow(s->system.charge[i], 4);
@@ -100,7 +102,7 @@ static mds_status choose_mesh(mds_sim *s)
     choice.split = gaussian ? MDS_NUM_GAUSSIAN : MDS_NUM_PROLATE;
     choice.shape = gaussian ? c->pme.beta : c->pme.c;
     choice.cut = p->cut_q;
-    choice.order = c->pme.order;
+    choice.order = c->pme.order ? c->pme.order : s->tuned.order;
     for (k = 0; k < 3; k++) choice.grid[k] = c->pme.grid[k];
     if (sys.sum_q2 == 0) { // nothing to put on a mesh, but the stage must have a legal one
         choice.shape = choice.shape > 0 ? choice.shape : gaussian ? 3 / choice.cut : 10;
@@ -171,21 +173,11 @@ static mds_status choose_coupling(mds_sim *s)
     return MDS_OK;
 }
 
-static int cores_here(void)
-{
-    cpu_set_t set;
-    int       n = 1;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
-    return n > 0 ? n : 1;
-}
-
 static mds_status choose_backend(mds_sim *s)
 {
     static const char *const names[] = {"auto", "ref", "cpu", "cuda", "emu"};
     const mds_config        *c = s->config;
-    const char              *name = names[c->backend.kind];
-    size_t                   k;
+    const char              *name = names[c->backend.kind], *isa = s->tuned.isa[0] ? s->tuned.isa : "auto";
 
     s->choices.backend_reason = "asked for";
     if (c->backend.kind == MDS_KIND_AUTO) {
@@ -193,11 +185,9 @@ static mds_status choose_backend(mds_sim *s)
         s->choices.backend_reason = "no GPU backend in this build";
     }
     if (mds_backend_find(name, &s->be) != MDS_OK) return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "%s", mds_error_text());
-    s->threads = c->backend.threads > 0 ? c->backend.threads : cores_here();
-    if (s->threads > cores_here())
-        mds_warn("%s: backend.threads = %d on %d core%s", mds_config_origin(c, "backend.threads"), s->threads, cores_here(),
-                 cores_here() == 1 ? "" : "s");
-    for (k = 0; c->backend.isa && c->backend.isa[k] && k + 1 < sizeof s->isa; k++) s->isa[k] = c->backend.isa[k];
+    s->threads = c->backend.threads > 0 ? c->backend.threads : s->tuned.threads > 0 ? s->tuned.threads : mds_cores_here();
+    if (c->backend.isa && strcmp(c->backend.isa, "auto")) isa = c->backend.isa;
+    snprintf(s->isa, sizeof s->isa, "%s", isa);
     s->integrator = mds_integrator_find((const char *const[]){"verlet", "leapfrog", "langevin", "minimize"}[c->run.integrator]);
     if (c->thermostat.kind == MDS_THERMOSTAT_LANGEVIN && c->run.integrator != MDS_INTEGRATOR_MINIMIZE)
         s->integrator = mds_integrator_find("langevin");
@@ -219,6 +209,9 @@ static void warn_about(const mds_sim *s)
     const mds_config *c = s->config;
     const double      hydrogen = c->constraints.hydrogen_mass;
 
+    if (s->threads > mds_cores_here())
+        mds_warn("%s: backend.threads = %d on %d core%s", mds_config_origin(c, "backend.threads"), s->threads, mds_cores_here(),
+                 mds_cores_here() == 1 ? "" : "s");
     if (fabs(s->system.total_charge) > 1e-3)
         mds_log(vacuum(s) ? MDS_LOG_NOTE : MDS_LOG_WARN, "the system has a net charge of %+.3f e%s", s->system.total_charge,
                 vacuum(s) ? "" : "; with PME a uniform background neutralises it");
@@ -233,6 +226,7 @@ mds_status mds_sim_choose(mds_sim *s, bool dynamics)
     mds_params *p = &s->params;
 
     memset(p, 0, sizeof *p);
+    s->choices.text.n = 0; // the tuner asks again with other decisions
     p->dt = s->config->run.dt;
     p->constraint_tolerance = s->config->constraints.tolerance;
     MDS_TRY(choose_cutoffs(s));

@@ -142,7 +142,7 @@ static mds_status first_velocities(mds_sim *s)
     return s->be->move(s->dev, s->integrator->after, work);
 }
 
-static mds_status start_fresh(mds_sim *s)
+mds_status mds_sim_start(mds_sim *s)
 {
     const mds_config *c = s->config;
     const bool        minimize = c->run.integrator == MDS_INTEGRATOR_MINIMIZE;
@@ -202,23 +202,6 @@ static mds_status find_checkpoint(mds_sim *s, const char *restart, mds_checkpoin
               path, s->config->path);
     *found = true;
     return MDS_OK;
-}
-
-/// Choices that change bits come from the checkpoint; what cannot be kept is said.
-static void adopt_choices(mds_sim *s, const mds_checkpoint *chk)
-{
-    const mds_config *c = s->config;
-
-    s->params = chk->params;
-    if (strcmp(chk->backend, s->be->name))
-        mds_warn("the checkpoint was written by backend %s, this run uses %s: the trajectory will differ in rounding", chk->backend,
-                 s->be->name);
-    if (mds_config_given(c, "backend.threads") && s->threads != chk->threads)
-        mds_warn("the checkpoint was written with %d threads, %s asks for %d: the trajectory will differ in rounding",
-                 chk->threads, mds_config_origin(c, "backend.threads"), s->threads);
-    else
-        s->threads = chk->threads;
-    if (!strcmp(s->isa, "auto") || !s->isa[0]) memcpy(s->isa, chk->isa, sizeof s->isa);
 }
 
 // ------------------------------------------------------------------------------------------------- steps
@@ -349,7 +332,8 @@ static void start_clock(mds_sim *s, const mds_checkpoint *chk)
 
 static mds_status run_fresh(mds_sim *s)
 {
-    MDS_TRY(start_fresh(s));
+    MDS_TRY(mds_sim_tune(s, MDS_TUNE_RUN));
+    MDS_TRY(mds_sim_start(s));
     outputs_open = 1;
     MDS_TRY(mds_output_move_aside(s));
     MDS_TRY(mds_output_open(s, NULL));
@@ -366,7 +350,7 @@ static mds_status run_fresh(mds_sim *s)
 
 static mds_status run_resumed(mds_sim *s, const mds_checkpoint *chk, bool same_outputs)
 {
-    adopt_choices(s, chk);
+    mds_choices_adopt(s, chk);
     MDS_TRY(start_resumed(s, chk));
     outputs_open = 1;
     if (!same_outputs) MDS_TRY(mds_output_move_aside(s));

@@ -230,6 +230,7 @@ void mds_sim_close(mds_sim *s)
     mds_system_free(&s->system);
     mds_read_report_free(&s->read_report);
     mds_text_free(&s->choices.text);
+    mds_text_free(&s->choices.tuning);
     mds_free(s->path_log);
     mds_free(s->path_csv);
     mds_free(s->path_h5md);

@@ -322,9 +322,10 @@ mds_status mds_config_read(const char *path, const char *const *set, int n_set, 
     int              k;
 
     MDS_TRY(mds_config_defaults(out));
-    MDS_TRY_GOTO(mds_copy_text(&out->path, path, SIZE_MAX));
+    MDS_TRY_GOTO(mds_copy_text(&out->path, path ? path : "built-in", SIZE_MAX));
     MDS_TRY_GOTO(mds_alloc(&problems.bad, (size_t)mds_config_n_keys(), sizeof *problems.bad));
-    MDS_TRY_GOTO(mds_source_read(path, &source, &problems));
+    if (path) MDS_TRY_GOTO(mds_source_read(path, &source, &problems));
+    else MDS_TRY_GOTO(mds_source_read_text("built-in", "", 0, &source, &problems));
     problems.n_scanned = problems.n;
     whole = read_source(&r, NULL);
     for (k = 0; k < n_set; k++) apply_set(out, set[k], &problems);

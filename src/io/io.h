@@ -92,7 +92,7 @@ typedef struct {
 } mds_config;
 
 /// Read a conf. `set`: "section.key=value" overrides. All errors of a file are reported together in the message,
-/// one a line. Errors: MDS_E_MISSING, MDS_E_INPUT. Rules between keys are checked too (mds_config_check).
+/// one a line. Without a path only `set` is read (built-in benchmarks). Errors: MDS_E_MISSING, MDS_E_INPUT. Rules between keys are checked too (mds_config_check).
 mds_status mds_config_read(const char *path, const char *const *set, int n_set, mds_config *out);
 /// Defaults only (tests).
 mds_status mds_config_defaults(mds_config *out);
@@ -208,6 +208,16 @@ mds_status mds_calibration_write(const char *path, const mds_calibration *calibr
 /// Errors: MDS_E_MISSING, MDS_E_INPUT (damaged, incomplete or of another format, with its line). Owner: caller.
 mds_status mds_calibration_read(const char *path, mds_calibration *out);
 void       mds_calibration_free(mds_calibration *calibration);
+
+/// What the start-up tuner decided; 0 and "": left as it is chosen without it.
+typedef struct {
+    int32_t order, list_interval, threads;
+    char    isa[16];
+} mds_tuned;
+/// The entry of that key in a tuning cache. False if there is none; a file or entry that is damaged is noted and not used.
+bool       mds_tuned_find(const char *path, const char *key, mds_tuned *out);
+/// Add or replace an entry. Errors: MDS_E_WRITE; the file before is whole then.
+mds_status mds_tuned_store(const char *path, const char *key, const mds_tuned *tuned);
 /// $XDG_CACHE_HOME/mdsim/NAME, else ~/.cache/mdsim/NAME; NULL through *out where there is neither. `make`: its directory too,
 /// readable by the user alone. Owner: caller.
 mds_status mds_cache_path(const char *name, bool make, char **out);

@@ -60,6 +60,18 @@ static const char *ref_flavours(void)
     return "double";
 }
 
+static const char *ref_flavour(const mds_device *d)
+{
+    (void)d;
+    return "double";
+}
+
+static void ref_figures(const mds_device *d, mds_list_figures *out)
+{
+    (void)d;
+    memset(out, 0, sizeof *out);
+}
+
 static const char *ref_describe(const mds_device *d)
 {
     (void)d;
@@ -194,6 +206,8 @@ const mds_backend mds_backend_ref = {
     .close = ref_close,
     .describe = ref_describe,
     .flavours = ref_flavours,
+    .flavour = ref_flavour,
+    .figures = ref_figures,
     .upload = ref_upload,
     .set = ref_set,
     .observe = ref_observe,

@@ -34,7 +34,7 @@ PRIVATE_TO = {"io/config.h": "src/io"}
 INLINE = r"base/(vec|units|rng)\.h|num/\w+\.h"
 # outside library: files that may include it
 LIBRARIES = {
-    "libconfig.h": r"src/io/(config|value|schema|calibration|cache|profile)\.c",
+    "libconfig.h": r"src/io/(config|value|schema|calibration|tuned|profile)\.c",
     "hdf5.h": r"src/io/(h5\w*\.[ch]|checkpoint\.c)",
     "netcdf.h": r"src/read/ncrst\.c",
     "fftw3.h": r"src/ref/\w+\.c",
