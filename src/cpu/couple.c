@@ -82,10 +82,56 @@ static void rotation(const motion *m, const double centre[3], double w[3])
     for (k = 0; k < 3; k++) w[k] = (c[0][k] * spin[0] + c[1][k] * spin[1] + c[2][k] * spin[2]) / det;
 }
 
+/// Velocity of the whole, and its kinetic energy booked as gone; who scales velocities next takes it out (change_velocities). A sum
+/// over all atoms of m v alone: the change of kinetic energy follows from it.
+static mds_status drop_drift(mds_device *d, double u[3])
+{
+    motion *part;
+    double  mass = 0, momentum[3] = {0};
+
+    MDS_TRY(mds_alloc(&part, (size_t)d->n_threads, sizeof *part));
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (int t = 0; t < d->n_threads; t++) {
+        double  m = 0, p0 = 0, p1 = 0, p2 = 0;
+        int32_t first, last;
+
+        mds_cpu_share(d, t, d->n_slots, &first, &last);
+        for (int32_t slot = first; slot < last; slot++) {
+            const double here = d->inv_mass[slot] > 0 ? 1 / d->inv_mass[slot] : 0;
+
+            m += here;
+            p0 += here * d->v[slot][0];
+            p1 += here * d->v[slot][1];
+            p2 += here * d->v[slot][2];
+        }
+        part[t] = (motion){.mass = m, .momentum = {p0, p1, p2}};
+    }
+    for (int t = 0; t < d->n_threads; t++) {
+        mass += part[t].mass;
+        for (int k = 0; k < 3; k++) momentum[k] += part[t].momentum[k];
+    }
+    mds_free(part);
+    if (!(mass > 0)) return MDS_OK;
+    for (int k = 0; k < 3; k++) u[k] = momentum[k] / mass;
+    d->work_scale -= 0.5 * mass * mds_dot(u, u);
+    for (int k = 0; k < 3; k++)
+        for (int l = 0; l < 3; l++) d->kinetic[k][l] -= 0.5 * mass * u[k] * u[l];
+    return MDS_OK;
+}
+
+/// v = alpha (v - u). Sites and padding have no mass and no share in u.
+static void change_velocities(mds_device *d, const double u[3], double alpha)
+{
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (int32_t slot = 0; slot < d->n_slots; slot++)
+        for (int k = 0; k < 3; k++) d->v[slot][k] = alpha * (d->v[slot][k] - (d->inv_mass[slot] > 0 ? u[k] : 0));
+}
+
+/// Linear and angular motion about the centre.
 static mds_status remove_motion(mds_device *d)
 {
     motion  before, after;
-    double  centre[3], v[3], w[3] = {0};
+    double  centre[3], v[3], w[3];
     int32_t slot;
     int     k, l;
 
@@ -95,7 +141,7 @@ static mds_status remove_motion(mds_device *d)
         centre[k] = before.centre[k] / before.mass;
         v[k] = before.momentum[k] / before.mass;
     }
-    if (d->params.remove_com == 2) rotation(&before, centre, w);
+    rotation(&before, centre, w);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads) private(k)
     for (slot = 0; slot < d->n_slots; slot++) {
         double r[3], u[3];
@@ -114,20 +160,17 @@ static mds_status remove_motion(mds_device *d)
 
 // --------------------------------------------------------------------------------------------- thermostat
 
-static void thermostat(mds_device *d, double h)
+/// What velocities are to be multiplied with; books it.
+static double thermostat(mds_device *d, double h)
 {
     const mds_params *p = &d->params;
     const double      kinetic = trace(d->kinetic), target = 0.5 * p->n_degrees * MDS_BOLTZMANN * p->temperature;
     double            alpha;
-    int32_t           slot;
     int               k, l;
 
-    if (!(kinetic > 0)) return; // nothing to scale
+    if (!(kinetic > 0)) return 1; // nothing to scale
     alpha = mds_couple_alpha(p->seed, (uint64_t)d->step, kinetic, target, p->n_degrees, h, p->tau_t);
     d->work_scale += (alpha * alpha - 1) * kinetic;
-#pragma omp parallel for schedule(static) num_threads(d->n_threads) private(k)
-    for (slot = 0; slot < d->n_slots; slot++)
-        for (k = 0; k < 3; k++) d->v[slot][k] *= alpha;
     for (k = 0; k < 3; k++)
         for (l = 0; l < 3; l++) {
             d->kinetic[k][l] *= alpha * alpha;
@@ -135,6 +178,7 @@ static void thermostat(mds_device *d, double h)
             d->move->inertia[k][l] *= alpha * alpha;
         }
     d->coupling[MDS_CPL_ALPHA] = alpha;
+    return alpha;
 }
 
 // ----------------------------------------------------------------------------------------------- barostat
@@ -281,12 +325,15 @@ mds_status mds_cpu_couple(mds_device *d, mds_work work)
 {
     const mds_params *p = &d->params;
     const double      h = p->dt * p->couple_every;
+    double            u[3] = {0}, alpha = 1;
 
     if (d->tripped || !(work & MDS_COUPLE)) return MDS_OK;
-    if (p->remove_com) MDS_TRY(remove_motion(d));
+    mds_cpu_move_flush(d);
+    if (p->remove_com == 1) MDS_TRY(drop_drift(d, u));
+    if (p->remove_com == 2) MDS_TRY(remove_motion(d));
     switch (p->thermostat) {
     case MDS_THERMOSTAT_V_RESCALE:
-        thermostat(d, h);
+        alpha = thermostat(d, h);
         break;
     case MDS_THERMOSTAT_NONE:
     case MDS_THERMOSTAT_LANGEVIN: // the NOISE operation
@@ -296,6 +343,7 @@ mds_status mds_cpu_couple(mds_device *d, mds_work work)
     case MDS_THERMOSTAT_BERENDSEN:
         MDS_FAIL(MDS_E_UNSUPPORTED, "this thermostat is not there yet; use v-rescale or langevin");
     }
+    if (p->remove_com == 1 || alpha != 1) change_velocities(d, u, alpha);
     if (p->barostat == MDS_BAROSTAT_NONE) return MDS_OK;
     MDS_CHECK(p->barostat == MDS_BAROSTAT_C_RESCALE, MDS_E_UNSUPPORTED, "this barostat is not there yet; use c-rescale");
     return barostat(d, h);

@@ -156,6 +156,7 @@ static mds_status cpu_set(mds_device *d, const mds_params *params)
 {
     const bool same = same_forces(&d->params, params);
 
+    mds_cpu_move_flush(d);
     d->params = *params;
     return same ? MDS_OK : derive(d);
 }
@@ -190,6 +191,7 @@ static mds_status cpu_upload(mds_device *d, const mds_domain *domain, const mds_
     int32_t    i;
 
     MDS_ASSERT(state->n_atoms == d->n_atoms && domain->n_home == d->n_atoms);
+    mds_cpu_move_flush(d);
     MDS_TRY(mds_cpu_reserve(d, d->n_atoms));
     d->n_slots = d->n_atoms;
     d->n_clusters = (d->n_slots + CPU_CLUSTER - 1) / CPU_CLUSTER;
@@ -218,6 +220,7 @@ static mds_status cpu_begin(mds_device *d, mds_work work)
     int t;
 
     if (d->tripped) return MDS_OK;
+    mds_cpu_move_flush(d);
     d->has_energy = work & MDS_ENERGY;
     d->has_virial = work & MDS_VIRIAL;
     mds_cpu_vsite_place(d);
@@ -279,6 +282,7 @@ static mds_status cpu_finish(mds_device *d, mds_work work)
 
 static mds_status cpu_poll(mds_device *d, mds_poll *out)
 {
+    mds_cpu_move_flush(d); // a fault may be found
     out->step = d->step;
     out->tripped = d->tripped;
     out->fault = d->fault;

@@ -109,6 +109,7 @@ mds_status mds_cpu_mesh_remap(mds_device *device);
 mds_status mds_cpu_move_open(mds_device *device);
 void       mds_cpu_move_close(mds_device *device);
 mds_status mds_cpu_move_remap(mds_device *device);
+void       mds_cpu_move_flush(mds_device *device);   // do what the move stage has put off: before anyone looks at x, v or changes f
 
 /// What the pair list looks like, for logs and benchmarks. Pairs are counted as slots of 4 x 4 tiles.
 typedef struct {

@@ -246,6 +246,7 @@ mds_status mds_cpu_move_open(mds_device *d)
         if (s->mass[i] <= 0) m->role[i] = ROLE_FOLLOWS; // sites never move here
     MDS_TRY(mds_alloc(&m->free_slot, (size_t)d->n_atoms, sizeof *m->free_slot));
     MDS_TRY(open_small_groups(d));
+    MDS_TRY(mds_alloc(&m->waiting, 1, sizeof *m->waiting));
     if (s->vsite.n) MDS_TRY(mds_alloc(&m->shift, (size_t)d->n_atoms, sizeof *m->shift));
     return open_scratch(d);
 }
@@ -272,7 +273,7 @@ void mds_cpu_move_close(mds_device *d)
     {
         void  *part[] = {m->scratch, m->sums, m->kind, m->kind_of, m->water_slot, m->batch_first, m->batch_kind, m->cluster_slot,
                          m->cluster_size, m->cluster_length, m->net_atom_start, m->net_link_start, m->net_atom, m->net_slot, m->net_pair,
-                         m->net_length, m->free_slot, m->role, m->shift, m};
+                         m->net_length, m->free_slot, m->role, m->shift, m->waiting, m};
         size_t k;
 
         for (k = 0; k < sizeof part / sizeof part[0]; k++) mds_free(part[k]);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving atoms: one pass over the groups for a whole list of operations (backend/backend.h), threads side by side.
 //
-// Each group is loaded once, the list is run on it, and it is stored: x, v, f, x_list once through the caches a step.
+// Each group is loaded once, the list is run on it, and it is stored: x, v, f, x_list once through the caches. A list that ends a
+// step with nothing due waits and goes with the list that begins the next one, so that a plain step is one pass; whoever looks at
+// x and v or changes f before then has it done first (mds_cpu_move_flush). The same operations on the same numbers: the same bits.
 // Only MIX needs sums over all atoms and cuts a list in two. The way since the search is looked at in the same pass;
 // what looks odd there is searched for atom by atom afterwards, which almost never happens.
 //
@@ -243,13 +245,40 @@ static void advance(mds_device *d, double limit2)
     if (suspect) look_closer(d, limit2);
 }
 
+void mds_cpu_move_flush(mds_device *d)
+{
+    cpu_ops *waiting = d->move->waiting;
+
+    if (!waiting->n) return;
+    run_list(d, waiting);
+    waiting->n = 0;
+    if (d->move->sums->suspect) look_closer(d, 1e300);
+}
+
+/// The list that waits, and this one after it.
+static void join(mds_device *d, cpu_ops *list)
+{
+    cpu_ops *waiting = d->move->waiting;
+    cpu_ops  both = *list;
+
+    memcpy(both.op, waiting->op, (size_t)waiting->n * sizeof *both.op);
+    memcpy(both.op + waiting->n, list->op, (size_t)list->n * sizeof *both.op);
+    both.n += waiting->n;
+    both.kicks |= waiting->kicks;
+    waiting->n = 0;
+    *list = both;
+}
+
 mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
 {
     const bool    begins = has(ops, MDS_DRIFT), mixes = has(ops, MDS_MIX);
+    const bool    due = work & (MDS_ENERGY | MDS_VIRIAL | MDS_COUPLE | MDS_OBSERVE);
     bool          half_step = false;
     const mds_op *op, *rest;
     cpu_ops       list;
 
+    if (d->tripped) return MDS_OK;
+    if (!begins || d->coupling[MDS_CPL_SCALE] != 0) mds_cpu_move_flush(d); // scaling changes x and v
     if (d->tripped) return MDS_OK;
     if (!d->listed || !d->move->mapped) MDS_TRY(mds_cpu_move_remap(d)); // before the first search: order of atoms
     if (begins) mds_cpu_apply_scale(d);
@@ -258,14 +287,19 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
     half_step &= !begins && !d->move->noisy;
     MDS_ASSERT(!begins || !mixes); // MIX stands in lists that end a step
     prepare(d, ops, &list, &rest);
-    run_list(d, &list);
     if (begins) {
+        join(d, &list);
+        run_list(d, &list);
         advance(d, list.limit2[0]);
         return MDS_OK;
     }
+    if (!mixes && !due && d->listed && d->move->log_scale == 0 && list.kicks && !list.moves) {
+        *d->move->waiting = list;
+        return MDS_OK;
+    }
+    run_list(d, &list);
     if (d->move->sums->suspect) look_closer(d, 1e300);
     const cpu_measure what = {.half_step = half_step, .forces = mixes || (work & MDS_VIRIAL)};
-    const bool        due = work & (MDS_ENERGY | MDS_VIRIAL | MDS_COUPLE | MDS_OBSERVE);
 
     if (mixes || due) mds_cpu_measure(d, &what);
     if (mixes) {

@@ -98,6 +98,7 @@ struct cpu_move {
     cpu_move_sums *sums;         // [n_threads]
     double (*shift)[3];          // [n_atoms] how far scaling moved x_list (systems with sites)
     // between lists
+    struct cpu_ops *waiting; // a list put off by the last call, or n = 0 (move.c)
     bool   noisy;                // the list that began this step had NOISE
     double log_scale;            // ln of the box scaling applied in this step, until the virial after it is booked
     bool   half_step;            // at the last measurement v was half a step ahead of x

@@ -50,6 +50,7 @@ mds_status mds_cpu_observe(mds_device *d, uint32_t fields, int slot)
     mds_frame *frame = &d->slot[slot];
     int32_t    s;
 
+    mds_cpu_move_flush(d);
     copy_scalars(d, frame);
     find_largest_force(d, frame);
     frame->n = 0;

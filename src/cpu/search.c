@@ -497,6 +497,7 @@ mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
     cpu_list *list = d->list;
 
     (void)domain;
+    mds_cpu_move_flush(d);
     d->tripped = false;
     d->listed = false;
     mds_cpu_vsite_place(d);
