@@ -45,7 +45,7 @@ def finish(p, seconds=200):
     return p.returncode, said
 
 
-def wait_for(test, seconds=60):
+def wait_for(test, seconds=180):
     end = time.time() + seconds
     while not test() and time.time() < end:
         time.sleep(0.05)

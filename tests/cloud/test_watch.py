@@ -79,7 +79,7 @@ while True:
 
 
 class Watched:
-    def __init__(self, cloud, place="127.0.0.1:9", *words, patience="1"):
+    def __init__(self, cloud, place="127.0.0.1:9", *words, patience="3"):
         self.notes = "notes-%d" % time.time_ns()
         self.victim = subprocess.Popen([sys.executable, "-c", VICTIM, self.notes])
         while not (os.path.exists(self.notes) and open(self.notes).read()):
@@ -90,7 +90,7 @@ class Watched:
     def signals(self):
         return open(self.notes).read().split()[1:]
 
-    def ended(self, seconds=20):
+    def ended(self, seconds=90):
         try:
             return self.watch.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -160,7 +160,7 @@ def noise():
         quiet(cloud, Server({path: page}), "%s: a page that is no answer" % cloud)
         quiet(cloud, Server({path: os.urandom(3000) + b"\0\r\n\r\n"}), "%s: garbage" % cloud)
         quiet(cloud, Server({path: (500, ACTION + "TRUE" + EVENT % ("Preempt", "me"))}), "%s: a notice in an error page" % cloud)
-        quiet(cloud, Server({path: 30.0}), "%s: an answer that never comes" % cloud, seconds=3, then={path: {"aws": ACTION, "gcp": "TRUE", "azure": EVENT % ("Preempt", "me")}[cloud]})
+        quiet(cloud, Server({path: 30.0}), "%s: an answer that never comes" % cloud, seconds=5, then={path: {"aws": ACTION, "gcp": "TRUE", "azure": EVENT % ("Preempt", "me")}[cloud]})
         quiet(cloud, None, "%s: nobody there" % cloud, place="127.0.0.1:9", seconds=1)
     check(not os.path.exists("pwned"), "nothing that a server says is executed")
     quiet("gcp", Server({gcp: "TRUE"}, server="proxy"), "GCP's word without Google's header")
