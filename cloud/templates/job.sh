@@ -107,7 +107,7 @@ save() { # NAME
         rclone copy "$tmp/g" "$bucket/g" && rclone copyto "$tmp/manifest" "$bucket/$1.manifest" || rc=1
     fi
     # what no manifest names any more; a key that may not delete just leaves it
-    [ "$rc" != 0 ] || rclone delete --rmdirs --filter "- /$stamp/**" --filter "+ /*/$1.*" --filter '- **' "$bucket/g" 2>/dev/null || true
+    [ "$rc" != 0 ] || rclone delete --filter "- /$stamp/**" --filter "+ /*/$1.*" --filter '- **' "$bucket/g" 2>/dev/null || true
     rm -rf "$tmp"
     [ "$rc" = 0 ] || say "$1 could not be saved to $bucket this time"
     return "$rc"

@@ -99,7 +99,7 @@ def moves():
     check(state("whole/g.chk") == state("three/input/g.chk"), "x and v of both have the same bits")
     check(open("whole/g.csv").read() == open("three/input/g.csv").read(), "and run.csv is the same text")
     last = glob.glob("bucket/g/*/g.part*.h5md")
-    check(len(glob.glob("bucket/g/*")) == 1 and len(last) == 1 and len(glob.glob("bucket/parts/*")) > 2, "the bucket has finished parts and one generation", glob.glob("bucket/*/*"))
+    check(len(glob.glob("bucket/g/*/g.chk")) == 1 and len(last) == 1 and len(glob.glob("bucket/parts/*")) > 2, "the bucket has finished parts and one generation", glob.glob("bucket/*/*"))
     try:
         got = frames(glob.glob("bucket/parts/*.h5md") + last) if os.path.basename(last[0]) not in os.listdir("bucket/parts") else []
         check(got == list(range(0, STEPS + 1, 100)), "every frame is in the bucket once, in order", (got[:5], len(got), at))
