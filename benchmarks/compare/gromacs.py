@@ -256,8 +256,9 @@ def main():
     mdsim = common.find(Mdsim, "MDSIM", os.path.join(systems.ROOT, "build", "mdsim"))[0]
     gromacs_all = common.find(Gromacs, "GMX", "gmx")
     double = ([g for g in common.find(Gromacs, "GMX_DOUBLE", "gmx_d", required=False) if g.precision == "double"] or [None])[0]
-    data = {"machine": common.machine(), "mdsim": vars(mdsim), "gromacs": [vars(g) for g in gromacs_all],
-            "wrapper": os.environ.get("RUN_WRAP", ""), "arguments": vars(args).copy(), "systems": []}
+    data = {"machine": common.machine(), "mdsim": report.described(mdsim), "gromacs": [report.described(g) for g in gromacs_all],
+            "commit": report.commit(), "wrapper": bool(os.environ.get("RUN_WRAP")),
+            "arguments": {k: v for k, v in vars(args).items() if k not in ("work", "out", "topology", "coordinates")}, "systems": []}
     print(report.head(data), flush=True)
     os.makedirs(args.work, exist_ok=True)
     args.work = os.path.abspath(args.work)

@@ -18,6 +18,7 @@ import shutil
 import sys
 
 import common
+import report
 import systems
 from common import Failed, run
 from mdsim import Mdsim, conf
@@ -165,9 +166,9 @@ def measure(folder, n, threads, args, lammps, mdsim):
 def tables(data):
     m = data["machine"]
     out = [f"Measured {m['date']} on {m['cores']} cores of {m['processor']} ({m['simd']}), load {m['load']:.2f} at the start. "
-           f"{data['mdsim']['version']}; kernels: {data['mdsim']['simd']}. {data['lammps']['name']} ({data['lammps']['compiler']}), -sf opt.", "",
+           f"{data['mdsim']['version']}; kernels: {data['mdsim']['simd']}, source at commit {data.get('commit')}. {data['lammps']['name']} ({data['lammps']['compiler']}), -sf opt.", "",
            "| atoms | cores | program | million atom-steps/s | ms/step: median (range) | change of the total energy per atom, epsilon | "
-           "mdsim is faster by: median (range) |", "|---|---|---|---|---|---|---|"]
+           "speed of mdsim over it: median (range) |", "|---|---|---|---|---|---|---|"]
     for r in data["runs"]:
         for name, t in r["ms_per_step"].items():
             q = r["ratio"]
@@ -200,7 +201,8 @@ def main():
     lammps = common.find(Lammps, "LMP", "lmp")[0]
     folder = os.path.join(os.path.abspath(args.work), f"lj{4 * args.cells ** 3}")
     os.makedirs(folder, exist_ok=True)
-    data = {"machine": common.machine(), "mdsim": vars(mdsim), "lammps": vars(lammps), "wrapper": os.environ.get("RUN_WRAP", "")}
+    data = {"machine": common.machine(), "mdsim": report.described(mdsim), "lammps": report.described(lammps),
+            "commit": report.commit(), "wrapper": bool(os.environ.get("RUN_WRAP"))}
     try:
         data["n_atoms"] = n = melt(folder, args.cells, lammps, max(threads), 100 if args.quick else MELT)
         data["energy"] = check_energy(folder, n, lammps, mdsim)

@@ -2,6 +2,8 @@
 """Markdown of a comparison's results: what ran where, speeds and ratios, accuracy, settings that the programs chose."""
 
 import json
+import os
+import subprocess
 
 RANK = {"SSE2": 1, "SSE4.1": 2, "SSE4-1": 2, "AVX-128-FMA": 3, "AVX-256": 3, "AVX2-128": 3, "AVX2-256": 4, "AVX-512": 5, "AVX-512-KNL": 5}
 MACHINE = {"SSE4.1": 2, "AVX2": 4, "AVX-512": 5}
@@ -16,10 +18,23 @@ def warning(simd, machine):
             f"a build with -DGMX_SIMD for this machine is the real rival (GMX=...).**")
 
 
+def described(program):
+    """What is worth keeping of a program: all but where it lies."""
+    return {key: value for key, value in vars(program).items() if key not in ("binary", "mpi")}
+
+
+def commit():
+    """The source tree's commit, or None outside of git: which mdsim was measured, if it was built from it."""
+    done = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "--short", "HEAD"], capture_output=True,
+                          text=True, check=False)
+    return done.stdout.strip() or None
+
+
 def head(data):
     m = data["machine"]
     lines = [f"Measured {m['date']} on {m['cores']} cores of {m['processor']} ({m['simd']}), load {m['load']:.2f} at the start. "
-             f"{data['mdsim']['version']}; kernels: {data['mdsim']['simd']}."]
+             f"{data['mdsim']['version']}; kernels: {data['mdsim']['simd']}"
+             + (f"; source at commit {data['commit']}." if data.get("commit") else ".")]
     if data["wrapper"]:
         lines[0] += " Every round ran under a wrapper (RUN_WRAP)."
     for g in data["gromacs"]:
@@ -34,7 +49,7 @@ def _number(x):
 def speeds(data):
     """ns/day from the median ms/step; ratio: median of the rounds' own ratios, and their range."""
     ours = data["mdsim"]["name"]
-    out = ["| system | atoms | threads | program | ns/day | ms/step: median (range) | mdsim is faster by: median (range) |",
+    out = ["| system | atoms | threads | program | ns/day | ms/step: median (range) | speed of mdsim over it: median (range) |",
            "|---|---|---|---|---|---|---|"]
     for s in data["systems"]:
         for run in s["speed"]:
