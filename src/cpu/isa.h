@@ -34,6 +34,7 @@ typedef struct {
     int32_t super;
     int64_t first;      // into j
     int64_t first_mask; // into mask
+    int32_t common;     // 1: all its clusters are common ones (common.c)
     int32_t n[CPU_N_SEGMENTS];
 } cpu_part;
 
@@ -53,6 +54,7 @@ typedef struct {
     float middle; // nm^2
     int   degree_force, degree_pot;
     float force[MDS_SHORT_MAX + 1], pot[MDS_SHORT_MAX + 1];
+    float force_edge[10]; // the same as force, in cut2 - r2; kinds FORCE_7 and _9 only
     // LJ: F/r = s2 s6 (C12 s6 - C6 - C4/s2), V = C12 s12/3 - 2/3 C6 s6 - C4 s4, less what the modifier takes
     float shift12, shift6;           // potential shift, of C12 and C6
     float lj_switch, inv_width;      // nm, 1/nm
@@ -68,6 +70,9 @@ typedef struct {
     const float     *lj;     // [n_clusters][8] a4 b4
     const int32_t   *type;   // [n_clusters][4] 4 type
     int32_t          stride; // floats a row of the matrix
+    const float     *table;    // [n_common][n_common][3][16] qq, C12, C6 of tiles of common clusters; LJ alone: for s = 1/r
+    const int32_t   *column;   // [n_clusters] floats from the start of a row of it to a cluster's tile; -1: not common
+    int32_t          n_common;
     float           *force;  // [n_clusters][16], added to
     double energy_lj, energy_q, virial[3][3]; // out, kJ/mol; energy kernels only
 } cpu_pair_args;
@@ -87,6 +92,8 @@ enum {
     CPU_ENERGY_FORCE_SWITCHED,
     CPU_N_KIND
 };
+/// Flavours for parts of common clusters, whatever the rule: as the first three above; LJ without Coulomb.
+enum { CPU_COMMON_7, CPU_COMMON_9, CPU_COMMON_12, CPU_COMMON_LJ, CPU_N_COMMON };
 
 /// Boxes around clusters and the two boxes (A, B: lo x y z, hi x y z) that neighbours are sought for.
 typedef struct {
@@ -95,12 +102,18 @@ typedef struct {
     float  radius2;       // nm^2
 } cpu_near;
 
+/// Numbers that pruning n tiles needs: one a tile, six for every 4 tiles of both kinds.
+#define MDS_PRUNE_SCRATCH(n) (3 * (size_t)(n) + 128)
+
 /// A list to be cut down by exact distances.
 typedef struct {
     const float *xq;
     float        radius2;   // nm^2
     const double *t;        // nm, [3] to add to i
     int32_t      super;
+    // prune only
+    int32_t        n_masked; // the first tiles, which need a mask in one of their halves
+    const int32_t *column;   // [n_clusters] -1: not a common cluster; or NULL: none is
 } cpu_exact;
 
 typedef struct {
@@ -108,11 +121,15 @@ typedef struct {
     int         width; // floats a vector
     /// Clusters of [j0, j1) whose box is within the radius of A's (mask 1) or B's (mask 2) box. Returns how many.
     int32_t (*near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out);
-    /// Keep, in place, the tiles with a pair within the radius; the mask of a half that has none becomes 0. Returns how many.
+    /// Keep, in place, the tiles with a pair within the radius, those that need a mask first; the mask of a half that has no
+    /// such pair becomes 0. Returns how many.
     int32_t (*trim)(const cpu_exact *query, cpu_tile *tile, int32_t n);
-    /// Append the tiles within the radius to the inner list as one part. scratch [n].
-    void (*prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint8_t *scratch, cpu_inner *inner);
+    /// Append the tiles within the radius to the inner list: one part of common clusters, one of the others.
+    /// scratch: room for MDS_PRUNE_SCRATCH(n).
+    void (*prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch, cpu_inner *inner);
+    /// Force kinds FORCE_7, _9 and _12 leave out common parts, which `common` does; the others do all parts.
     void (*pair[CPU_N_LJ][CPU_N_KIND])(cpu_pair_args *args);
+    void (*common[CPU_N_COMMON])(cpu_pair_args *args);
 } cpu_isa;
 
 #ifdef MDS_ISA_LEVEL // the level that a file is being compiled for

@@ -4,15 +4,23 @@
 // For every inner entry: 8 atoms i are moved by the entry's translation t (in double, rounded once) and stay in registers or
 // near cache while clusters j stream past. A tile's arithmetic, with s = 2/r from one Newton step and r2 = r^2:
 //
-//     Coulomb  F/r = qq (s^3 - P(r2))          qq carries 1/8: s^3 = 8/r^3, P the polynomial of num.h times 8/rc^3
-//     LJ       F/r = s^2 s^6 (C12 s^6 - C6)    C12 = 12 c12/2^14, C6 = 6 c6/2^8
+//     Coulomb  F/r = qq (s^3 - P)              qq carries 1/8: s^3 = 8/r^3, P the polynomial of num.h times 8/rc^3
+//     LJ       F/r = s^8 (C12 s^6 - C6)        C12 = 12 c12/2^14, C6 = 6 c6/2^8
 //
-// so no factor 1/2 is ever multiplied. Lanes beyond the cut-off or excluded are cleared by a mask at the end; r2 is kept
-// above R2_MIN so that atoms on top of each other give finite numbers. By rule:
+// so no factor 1/2 is ever multiplied. P is evaluated in left = cut-off^2 - r2 (if steep, from the middle of the range), and the
+// sign of left tells which lanes count: the others, and excluded ones, are cleared at the end; r2 is kept above R2_MIN so that atoms on top of each other give
+// finite numbers. Where qq, C12 and C6 come from:
+//     common     a table of tiles: most clusters look alike (four oxygens and hydrogens of water in some order), so the
+//                products of all pairs of common clusters are made beforehand, whatever the rule (common.c)
 //     geometric  C12 = a_i a_j, C6 = b_i b_j
-//     Lorentz    w = (a_i + a_j) s = sigma/r, e = b_i b_j = 6 epsilon:  F/r = s^2 e w^6 (2 w^6 - 1)
+//     Lorentz    w = (a_i + a_j) s = sigma/r, e = b_i b_j = 12 epsilon:  F/r = s^2 e w^6 (w^6 - 1/2)
 //     matrix     C12, C6, C4 gathered by types; 12-6-4 adds -4 c4/r^6 to F/r
-// Derivation, modifiers and errors: docs/theory/pair.md [pall2013].
+//
+// What a core needs, found by counting and timing on Zen 4: multipliers are the scarcest units, so what can be an addition, a
+// maximum or integer work is; every broadcast and shuffle costs as much as an addition. A tile's chain of dependent
+// operations is 100 cycles long and its work 30, so several tiles must be under way: two vectors step by step in turn, and
+// the distances of the next turn before the forces of this one. Derivation, modifiers and errors: docs/theory/pair.md
+// [pall2013].
 #include "cpu/isa.h"
 #include "cpu/simd.h"
 
@@ -31,14 +39,15 @@ typedef struct {
 
 /// What is fixed when a kernel is compiled.
 typedef struct {
-    int  lj, modifier, degree; // degree -1: from the form
+    int  lj, modifier, degree; // CPU_LJ_... or COMMON; degree -1: from the form; -2: no Coulomb at all, s = 1/r^2
     bool two_cuts, energy;
 } flavour;
 enum { PLAIN, POTENTIAL_SWITCH, FORCE_SWITCH };
+enum { COMMON = CPU_N_LJ, NO_COULOMB = -2 };
 
 /// Constants in vectors, loaded once per call.
 typedef struct {
-    vf cut2, middle, force[13];
+    vf cut2, beyond_middle, force[13];
 } constants;
 
 /// Sums of an entry.
@@ -47,23 +56,13 @@ typedef struct {
     double lj, q;
 } sums;
 
-/// Polynomial by Horner's rule; constant trip count where the flavour fixes the degree.
+/// Polynomial by Horner's rule.
 ALWAYS vf polynomial(const float *c, int degree, vf v)
 {
     vf  p = vf_set(c[degree]);
     int k;
 
     for (k = degree - 1; k >= 0; k--) p = p * v + vf_set(c[k]);
-    return p;
-}
-
-ALWAYS vf polynomial_fixed(const vf *c, int degree, vf v)
-{
-    vf  p = c[degree];
-    int k;
-
-#pragma GCC unroll 16
-    for (k = degree - 1; k >= 0; k--) p = p * v + c[k];
     return p;
 }
 
@@ -77,8 +76,8 @@ ALWAYS void coefficients(const cpu_form *form, int lj, const atoms_i *i, const a
     } else if (lj == CPU_LJ_LORENTZ) {
         const vf sigma = i->a + j->a, sigma2 = sigma * sigma, sigma6 = sigma2 * sigma2 * sigma2;
 
-        *c6 = i->b * j->b * sigma6;
-        *c12 = 2.0f * *c6 * sigma6;
+        *c12 = i->b * j->b * sigma6 * sigma6;
+        *c6 = 0.5f * (i->b * j->b * sigma6);
     } else {
         const vi index = i->row + j->column;
 
@@ -86,22 +85,6 @@ ALWAYS void coefficients(const cpu_form *form, int lj, const atoms_i *i, const a
         *c6 = vf_gather(form->matrix + 1, index);
         *c4 = vf_gather(form->matrix + 2, index);
     }
-}
-
-/// LJ F/r without modifier, forces only.
-ALWAYS vf plain_lj(const cpu_form *form, int lj, const atoms_i *i, const atoms_j *j, vf s, vf s2)
-{
-    if (lj == CPU_LJ_LORENTZ) {
-        const vf w = (i->a + j->a) * s, w2 = w * w, w6 = w2 * w2 * w2;
-
-        return (i->b * j->b) * s2 * (w6 * (2.0f * w6 - 1.0f));
-    }
-    const vf s4 = s2 * s2, s6 = s4 * s2;
-    vf       c12, c6, c4;
-
-    coefficients(form, lj, i, j, &c12, &c6, &c4);
-    if (lj == CPU_LJ_MATRIX) return s2 * (s6 * (c12 * s6 - c6) - c4 * s4);
-    return s2 * (s6 * (c12 * s6 - c6));
 }
 
 /// LJ F/r and energy with a modifier.
@@ -143,44 +126,142 @@ ALWAYS vf modified_lj(const cpu_form *form, const flavour f, const atoms_i *i, c
     return force;
 }
 
-/// One part of a tile: force on i (k = x, y, z) into f.
-ALWAYS void part_of_tile(const cpu_form *form, const constants *c, const flavour f, const atoms_i *i, const atoms_j *j,
-                         bool masked, vm mask, vf *fx, vf *fy, vf *fz, sums *sum)
+/// One vector of pairs on its way: `distances` leaves d, s and left; `forces` the force on j in d.
+typedef struct {
+    vm mask;
+    vf dx, dy, dz; // from i to j
+    vf s, left;    // 2/r (without Coulomb 1/r^2), cut2 - r2
+} pairs;
+
+/// Parameters of a vector of pairs: C12 and C6; by the Lorentz rule sigma/4 + sigma/4 and 12 epsilon.
+typedef struct {
+    vf qq, u, v, c4;
+} couple;
+
+/// A statement for k = 0 and, if n is 2, for k = 1. Not a loop, so that every index is a constant from the start.
+#define EACH(...)                                                                                            \
+    do {                                                                                                     \
+        {                                                                                                    \
+            enum { k = 0 };                                                                                  \
+            __VA_ARGS__;                                                                                     \
+        }                                                                                                    \
+        if (n > 1) {                                                                                         \
+            enum { k = 1 };                                                                                  \
+            __VA_ARGS__;                                                                                     \
+        }                                                                                                    \
+    } while (0)
+
+/// Distances of n vectors (1 or 2): of i[0] and i[di] with j[0] and j[dj].
+ALWAYS void distances(const constants *c, const flavour f, const atoms_i *i, int di, const atoms_j *j, int dj, pairs *on,
+                      const int n)
 {
-    const vf dx = i->x - j->x, dy = i->y - j->y, dz = i->z - j->z;
-    const vf r2 = vf_max(dx * dx + dy * dy + dz * dz, vf_set(R2_MIN));
-    const vf s = vf_two_over_sqrt(r2), s2 = s * s, qq = i->q * j->q, v = r2 - c->middle;
-    vm       in = vf_less(r2, c->cut2);
-    vf       force;
+    vf r2[2], y[2];
 
-    if (masked) in &= mask;
-    if (!f.two_cuts) {
-        force = qq * (s2 * s - polynomial_fixed(c->force, f.degree, v)) + plain_lj(form, f.lj, i, j, s, s2);
-        force = vf_keep(in, force);
+    EACH(on[k].dx = j[k * dj].x - i[k * di].x);
+    EACH(on[k].dy = j[k * dj].y - i[k * di].y);
+    EACH(on[k].dz = j[k * dj].z - i[k * di].z);
+    EACH(r2[k] = on[k].dx * on[k].dx);
+    EACH(r2[k] = on[k].dy * on[k].dy + r2[k]);
+    EACH(r2[k] = on[k].dz * on[k].dz + r2[k]);
+    EACH(r2[k] = vf_max(r2[k], vf_set(R2_MIN)));
+    EACH(on[k].left = c->cut2 - r2[k]);
+    if (f.degree == NO_COULOMB) {
+        EACH(y[k] = vf_estimate_inverse(r2[k]));
+        EACH(r2[k] = 2.0f - r2[k] * y[k]);
     } else {
-        const vm in_q = in & vf_less(r2, vf_set(form->cut2_q)), in_lj = in & vf_less(r2, vf_set(form->cut2_lj));
-        vf       energy_lj;
-
-        force = vf_keep(in_q, qq * (s2 * s - polynomial(form->force, form->degree_force, v)));
-        force += vf_keep(in_lj, modified_lj(form, f, i, j, r2, s, s2, &energy_lj));
-        if (f.energy) {
-            const vf energy_q = qq * (4.0f * s - polynomial(form->pot, form->degree_pot, v));
-
-            sum->lj += vf_sum(vf_keep(in_lj, energy_lj));
-            sum->q += vf_sum(vf_keep(in_q, energy_q));
-        }
+        EACH(y[k] = vf_estimate_rsqrt(r2[k]));
+        EACH(r2[k] = r2[k] * y[k]);
+        EACH(r2[k] = 3.0f - r2[k] * y[k]);
     }
-    *fx = force * dx;
-    *fy = force * dy;
-    *fz = force * dz;
-    if (f.energy) {
-        sum->xx += dx * *fx;
-        sum->xy += dx * *fy;
-        sum->xz += dx * *fz;
-        sum->yy += dy * *fy;
-        sum->yz += dy * *fz;
-        sum->zz += dz * *fz;
+    EACH(on[k].s = r2[k] * y[k]);
+}
+
+ALWAYS couple parameters(const cpu_form *form, int lj, const atoms_i *i, const atoms_j *j)
+{
+    couple p = {.c4 = vf_set(0)};
+
+    p.qq = i->q * j->q;
+    if (lj == CPU_LJ_LORENTZ) {
+        p.u = i->a + j->a;
+        p.v = i->b * j->b;
+    } else {
+        coefficients(form, lj, i, j, &p.u, &p.v, &p.c4);
     }
+    return p;
+}
+
+/// Forces of n vectors.
+ALWAYS void forces(const constants *c, const flavour f, bool masked, const couple *of, pairs *on, const int n)
+{
+    vf  s2[2], p[2], w[2], w6[2], e[2], force[2], v[2];
+    int d;
+
+    EACH(v[k] = on[k].left);
+    if (f.degree > 9) EACH(v[k] = c->beyond_middle - on[k].left); // r2 - middle
+
+    if (f.degree == NO_COULOMB) {
+        EACH(s2[k] = on[k].s);
+    } else {
+        EACH(s2[k] = on[k].s * on[k].s);
+        EACH(p[k] = c->force[f.degree] * v[k] + c->force[f.degree - 1]);
+    }
+    if (f.lj == CPU_LJ_LORENTZ) { // the short way to the end: e w6 and w6 - 1/2 side by side
+        EACH(w[k] = of[k].u * on[k].s);
+        EACH(w[k] = w[k] * w[k]);
+        EACH(w6[k] = w[k] * w[k]);
+        EACH(e[k] = of[k].v * s2[k]);
+        EACH(w6[k] = w6[k] * w[k]);
+        EACH(e[k] = e[k] * w6[k]);
+        EACH(w6[k] = w6[k] - 0.5f);
+    } else {
+        EACH(w[k] = s2[k] * s2[k]);
+        EACH(w6[k] = w[k] * s2[k]);
+        EACH(e[k] = w[k] * w[k]);
+        EACH(w6[k] = of[k].u * w6[k] - of[k].v);
+    }
+#pragma GCC unroll 16
+    for (d = f.degree - 2; d >= 0; d--) EACH(p[k] = p[k] * v[k] + c->force[d]);
+    if (f.degree == NO_COULOMB) {
+        EACH(force[k] = vf_product(e[k], w6[k]));
+    } else {
+        EACH(p[k] = s2[k] * on[k].s - p[k]);
+        EACH(p[k] = of[k].qq * p[k]);
+        if (f.lj == CPU_LJ_MATRIX) EACH(p[k] = p[k] - of[k].c4 * (w[k] * s2[k]));
+        EACH(force[k] = e[k] * w6[k] + p[k]);
+    }
+    EACH(force[k] = vf_keep_positive(on[k].left, force[k]));
+    if (masked) EACH(force[k] = vf_keep(on[k].mask, force[k]));
+    EACH(on[k].dx = vf_product(force[k], on[k].dx));
+    EACH(on[k].dy = vf_product(force[k], on[k].dy));
+    EACH(on[k].dz = vf_product(force[k], on[k].dz));
+}
+
+/// One vector of pairs by the kernels with two cut-offs or energies: forces on j into `on`, energies and virial into `sum`.
+ALWAYS void any_pairs(const cpu_form *form, const flavour f, bool masked, const atoms_i *i, const atoms_j *j, pairs *on, sums *sum)
+{
+    const vf dx = j->x - i->x, dy = j->y - i->y, dz = j->z - i->z;
+    const vf r2 = vf_max(dx * dx + dy * dy + dz * dz, vf_set(R2_MIN));
+    const vf s = vf_two_over_sqrt(r2), s2 = s * s, qq = i->q * j->q, v = r2 - vf_set(form->middle);
+    vm       in_q = vf_less(r2, vf_set(form->cut2_q)), in_lj = vf_less(r2, vf_set(form->cut2_lj));
+    vf       energy_lj, force;
+
+    if (masked) in_q &= on->mask, in_lj &= on->mask;
+    force = vf_keep(in_q, qq * (s2 * s - polynomial(form->force, form->degree_force, v)));
+    force += vf_keep(in_lj, modified_lj(form, f, i, j, r2, s, s2, &energy_lj));
+    on->dx = force * dx;
+    on->dy = force * dy;
+    on->dz = force * dz;
+    if (!f.energy) return;
+    const vf energy_q = qq * (4.0f * s - polynomial(form->pot, form->degree_pot, v));
+
+    sum->lj += vf_sum(vf_keep(in_lj, energy_lj));
+    sum->q += vf_sum(vf_keep(in_q, energy_q));
+    sum->xx += dx * on->dx;
+    sum->xy += dx * on->dy;
+    sum->xz += dx * on->dz;
+    sum->yy += dy * on->dy;
+    sum->yz += dy * on->dz;
+    sum->zz += dz * on->dz;
 }
 
 /// Forces on i of one half of a super.
@@ -188,33 +269,28 @@ typedef struct {
     vf x[VF_PARTS], y[VF_PARTS], z[VF_PARTS];
 } force_i;
 
-ALWAYS void add_half(const cpu_form *form, const constants *c, const flavour f, const atoms_i *i, const atoms_j *j,
-                     bool masked, uint32_t bits, force_i *on, vf *jx, vf *jy, vf *jz, sums *sum)
-{
-    int p;
+/// What a segment works on.
+typedef struct {
+    const cpu_pair_args *args;
+    const constants     *c;
+    const atoms_i       *i;      // of A and B, or of the half at hand
+    const float         *row[2]; // of the table of common tiles, of the same halves
+    force_i             *on;
+    sums                *sum;
+} work;
 
-#pragma GCC unroll 4
-    for (p = 0; p < VF_PARTS; p++) {
-        vf fx, fy, fz;
-
-        part_of_tile(form, c, f, &i[p], j, masked, vm_of_tile(masked ? bits : 0xffff, p), &fx, &fy, &fz, sum);
-        on->x[p] += fx;
-        on->y[p] += fy;
-        on->z[p] += fz;
-        *jx += fx;
-        *jy += fy;
-        *jz += fz;
-    }
-}
-
-ALWAYS void load_j(const cpu_pair_args *a, int lj, int32_t cluster, atoms_j *j)
+ALWAYS void load_x(const cpu_pair_args *a, int32_t cluster, atoms_j *j)
 {
     const float *line = a->xq + 16 * (size_t)cluster;
 
     j->x = vf_every_group(line);
     j->y = vf_every_group(line + 4);
     j->z = vf_every_group(line + 8);
-    j->q = vf_every_group(line + 12);
+}
+
+ALWAYS void load_parameters(const cpu_pair_args *a, int lj, int32_t cluster, atoms_j *j)
+{
+    j->q = vf_every_group(a->xq + 16 * (size_t)cluster + 12);
     if (lj == CPU_LJ_MATRIX) {
         j->column = vi_every_group(a->type + 4 * (size_t)cluster);
     } else {
@@ -223,22 +299,162 @@ ALWAYS void load_j(const cpu_pair_args *a, int lj, int32_t cluster, atoms_j *j)
     }
 }
 
-/// n tiles against A and B (both), or against the half i alone.
-ALWAYS void segment(const cpu_pair_args *a, const constants *c, const flavour f, bool both, bool masked,
-                    const int32_t *list, const uint32_t *mask, int32_t n, const atoms_i *i, force_i *on, sums *sum)
+ALWAYS void add_i(force_i *on, int part, const pairs *from)
+{
+    on->x[part] -= from->dx;
+    on->y[part] -= from->dy;
+    on->z[part] -= from->dz;
+}
+
+/// Parameters of n vectors: parts part[0], part[1] of the tiles of halves half[0], half[1] with clusters list[0], list[dj].
+ALWAYS void find_parameters(const work *w, const flavour f, const int half[2], const int part[2], const int32_t *list, int dj,
+                            couple *of, const int n)
+{
+    const cpu_pair_args *a = w->args;
+
+    if (f.lj == COMMON) {
+        EACH(const float *tile = w->row[half[k]] + a->column[list[k * dj]] + part[k] * VF_WIDTH;
+             of[k].qq = vf_load(tile); of[k].u = vf_load(tile + 16); of[k].v = vf_load(tile + 32));
+    } else {
+        atoms_j j[2];
+
+        load_parameters(a, f.lj, list[0], &j[0]);
+        if (dj) load_parameters(a, f.lj, list[dj], &j[1]);
+        EACH(of[k] = parameters(a->form, f.lj, &w->i[half[k] * VF_PARTS + part[k]], &j[k * dj]));
+    }
+}
+
+#if VF_PARTS == 1
+/// One turn: both halves of one tile (both), or one half of n tiles. Here up to s.
+ALWAYS void begin_turn(const work *w, const flavour f, bool both, const int32_t *list, pairs *on, const int n)
+{
+    atoms_j j[2];
+
+    load_x(w->args, list[0], &j[0]);
+    if (!both && n > 1) load_x(w->args, list[1], &j[1]);
+    distances(w->c, f, w->i, both, j, !both, on, n);
+}
+
+/// The rest of it.
+ALWAYS void end_turn(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask,
+                     pairs *on, const int n)
+{
+    const int half[2] = {0, both}, part[2] = {0, 0};
+    float    *force = w->args->force;
+    couple    of[2];
+
+    find_parameters(w, f, half, part, list, !both && n > 1, of, n);
+    if (masked) on[0].mask = vm_of_tile(mask[0], 0);
+    if (masked && n > 1) on[1].mask = vm_of_tile(both ? mask[0] >> 16 : mask[1], 0);
+    forces(w->c, f, masked, of, on, n);
+    add_i(w->on, 0, &on[0]);
+    if (n > 1) add_i(both ? w->on + 1 : w->on, 0, &on[1]);
+    if (both) {
+        vf_add_to_line(force + 16 * (size_t)list[0], on[0].dx + on[1].dx, on[0].dy + on[1].dy, on[0].dz + on[1].dz);
+    } else {
+        vf_add_to_line(force + 16 * (size_t)list[0], on[0].dx, on[0].dy, on[0].dz);
+        if (n > 1) vf_add_to_line(force + 16 * (size_t)list[1], on[1].dx, on[1].dy, on[1].dz);
+    }
+}
+
+/// n tiles against A and B (both) or one half, forces only.
+ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask,
+                         int32_t n)
+{
+    const int tiles = both ? 1 : 2;
+    int32_t   k = 0;
+    pairs     now[2], next[2];
+
+    if (n >= tiles) {
+        begin_turn(w, f, both, list, now, 2);
+        for (; k + 2 * tiles <= n; k += tiles) {
+            begin_turn(w, f, both, list + k + tiles, next, 2);
+            end_turn(w, f, both, masked, list + k, mask + k, now, 2);
+            now[0] = next[0];
+            now[1] = next[1];
+        }
+        end_turn(w, f, both, masked, list + k, mask + k, now, 2);
+        k += tiles;
+    }
+    if (!both && k < n) {
+        begin_turn(w, f, both, list + k, now, 1);
+        end_turn(w, f, both, masked, list + k, mask + k, now, 1);
+    }
+}
+#else
+/// n tiles against A and B (both) or one half, forces only. Narrow vectors: the parts of a tile, two by two.
+ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask,
+                         int32_t n)
 {
     int32_t k;
+    int     h, p;
+
+    for (k = 0; k < n; k++) {
+        atoms_j j;
+        vf      x = vf_set(0), y = x, z = x;
+
+        load_x(w->args, list[k], &j);
+#pragma GCC unroll 2
+        for (h = 0; h < 2; h++)
+#pragma GCC unroll 2
+            for (p = 0; p < VF_PARTS; p += 2) {
+                if (h && !both) continue;
+                const int half[2] = {h, h}, part[2] = {p, p + 1};
+                pairs     on[2];
+                couple    of[2];
+
+                distances(w->c, f, w->i + h * VF_PARTS + p, 1, &j, 0, on, 2);
+                find_parameters(w, f, half, part, list + k, 0, of, 2);
+                if (masked) on[0].mask = vm_of_tile(mask[k] >> (16 * h), p);
+                if (masked) on[1].mask = vm_of_tile(mask[k] >> (16 * h), p + 1);
+                forces(w->c, f, masked, of, on, 2);
+                add_i(w->on + h, p, &on[0]);
+                add_i(w->on + h, p + 1, &on[1]);
+                x += on[0].dx + on[1].dx;
+                y += on[0].dy + on[1].dy;
+                z += on[0].dz + on[1].dz;
+            }
+        vf_add_to_line(w->args->force + 16 * (size_t)list[k], x, y, z);
+    }
+}
+#endif
+
+/// The same with two cut-offs or energies.
+ALWAYS void slow_segment(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask,
+                         int32_t n)
+{
+    const cpu_pair_args *a = w->args;
+    int32_t              k;
+    int                  p;
 
     for (k = 0; k < n; k++) {
         const uint32_t bits = masked ? mask[k] : 0;
         atoms_j        j;
-        vf             jx = vf_set(0), jy = jx, jz = jx;
+        pairs          t;
+        vf             x = vf_set(0), y = x, z = x;
 
-        load_j(a, f.lj, list[k], &j);
-        add_half(a->form, c, f, i, &j, masked, bits, on, &jx, &jy, &jz, sum);
-        if (both) add_half(a->form, c, f, i + VF_PARTS, &j, masked, bits >> 16, on + 1, &jx, &jy, &jz, sum);
-        vf_take_from_line(a->force + 16 * (size_t)list[k], jx, jy, jz);
+        load_x(a, list[k], &j);
+        load_parameters(a, f.lj, list[k], &j);
+#pragma GCC unroll 8
+        for (p = 0; p < 2 * VF_PARTS; p++) {
+            if (!both && p >= VF_PARTS) continue;
+            if (masked) t.mask = vm_of_tile(bits >> (p / VF_PARTS * 16), p % VF_PARTS);
+            any_pairs(a->form, f, masked, w->i + p, &j, &t, w->sum);
+            add_i(w->on + p / VF_PARTS, p % VF_PARTS, &t);
+            x += t.dx;
+            y += t.dy;
+            z += t.dz;
+        }
+        vf_add_to_line(a->force + 16 * (size_t)list[k], x, y, z);
     }
+}
+
+ALWAYS void segment(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask, int32_t n)
+{
+    if (f.two_cuts)
+        slow_segment(w, f, both, masked, list, mask, n);
+    else
+        fast_segment(w, f, both, masked, list, mask, n);
 }
 
 /// The eight atoms of a super, moved by t.
@@ -261,6 +477,7 @@ ALWAYS void load_i(const cpu_pair_args *a, int lj, const cpu_part *part, atoms_i
             to->x = vf_by_group(x + p * VF_GROUPS);
             to->y = vf_by_group(x + 4 + p * VF_GROUPS);
             to->z = vf_by_group(x + 8 + p * VF_GROUPS);
+            if (lj == COMMON) continue;
             to->q = vf_by_group(line + 12 + p * VF_GROUPS);
             if (lj == CPU_LJ_MATRIX) {
                 to->row = vi_by_group(row + p * VF_GROUPS);
@@ -305,10 +522,10 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
 {
     cpu_pair_args   copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
     const cpu_form *form = a->form;
-    constants       c = {.cut2 = vf_set(form->cut2), .middle = vf_set(form->middle)};
+    constants       c = {.cut2 = vf_set(form->cut2), .beyond_middle = vf_set(form->cut2 - form->middle)};
     int32_t         e, k;
 
-    for (k = 0; k <= f.degree; k++) c.force[k] = vf_set(form->force[k]);
+    for (k = 0; k <= f.degree; k++) c.force[k] = vf_set(f.degree <= 9 ? form->force_edge[k] : form->force[k]);
     for (e = 0; e < a->list->n_parts; e++) {
         const cpu_part *part = &a->list->part[e];
         const int32_t  *j = a->list->j + part->first;
@@ -317,19 +534,23 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
         force_i         on[2];
         sums            sum;
 
+        if (!f.two_cuts && part->common != (f.lj == COMMON)) continue;
         memset(on, 0, sizeof on);
         memset(&sum, 0, sizeof sum);
         load_i(a, f.lj, part, i);
         for (int half = -1; half < 2; half++) { // -1: both
             const int32_t *n = &part->n[2 * (half + 1)];
             const int      h = half < 0 ? 0 : half;
+            work           w = {a, &c, i + h * VF_PARTS, {NULL, NULL}, on + h, &sum};
 
+            for (k = 0; k < 2 && f.lj == COMMON; k++)
+                w.row[k] = a->table + (size_t)a->column[2 * part->super + (half < 0 ? k : h)] * (size_t)a->n_common;
             if (half < 0) {
-                segment(a, &c, f, true, true, j, mask, n[0], i, on, &sum);
-                segment(a, &c, f, true, false, j + n[0], mask, n[1], i, on, &sum);
+                segment(&w, f, true, true, j, mask, n[0]);
+                segment(&w, f, true, false, j + n[0], mask, n[1]);
             } else {
-                segment(a, &c, f, false, true, j, mask, n[0], i + h * VF_PARTS, on + h, &sum);
-                segment(a, &c, f, false, false, j + n[0], mask, n[1], i + h * VF_PARTS, on + h, &sum);
+                segment(&w, f, false, true, j, mask, n[0]);
+                segment(&w, f, false, false, j + n[0], mask, n[1]);
             }
             j += n[0] + n[1];
             mask += n[0];
@@ -361,11 +582,15 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
 KERNELS(geometric, CPU_LJ_GEOMETRIC)
 KERNELS(lorentz, CPU_LJ_LORENTZ)
 KERNELS(matrix, CPU_LJ_MATRIX)
+KERNEL(common_7, .lj = COMMON, .degree = 7)
+KERNEL(common_9, .lj = COMMON, .degree = 9)
+KERNEL(common_12, .lj = COMMON, .degree = 12)
+KERNEL(common_lj, .lj = COMMON, .degree = NO_COULOMB)
 
 // isa_search.c, of the same level
 int32_t MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out);
 int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32_t n);
-void    MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint8_t *scratch,
+void    MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
                                  cpu_inner *inner);
 
 extern const cpu_isa MDS_ISA_NAME(mds_isa);
@@ -376,4 +601,5 @@ const cpu_isa        MDS_ISA_NAME(mds_isa) = {
            .trim = MDS_ISA_NAME(mds_isa_trim),
            .prune = MDS_ISA_NAME(mds_isa_prune),
            .pair = {ROW(geometric), ROW(lorentz), ROW(matrix)},
+           .common = {common_7, common_9, common_12, common_lj},
 };

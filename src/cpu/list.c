@@ -143,7 +143,7 @@ static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, i
         const int32_t here = left;
 
         MDS_TRY(mds_grow(&chunk->entry, &chunk->cap_entry, chunk->n_entries + 1, sizeof *chunk->entry));
-        MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)left, sizeof *chunk->tile));
+        MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)left + 16, sizeof *chunk->tile));
         cpu_entry *entry = &chunk->entry[chunk->n_entries];
 
         *entry = (cpu_entry){.first = (int64_t)chunk->n_tiles, .super = super, .image = {image[0], image[1], image[2]}};
@@ -369,7 +369,7 @@ mds_status mds_cpu_list_build(mds_device *d)
     for (t = 0; t < d->n_threads; t++) {
         cpu_lane *lane = &list->lane[t];
 
-        MDS_TRY(mds_grow(&lane->scratch, &lane->cap_scratch, n_clusters, sizeof *lane->scratch));
+        MDS_TRY(mds_grow(&lane->scratch, &lane->cap_scratch, MDS_PRUNE_SCRATCH(n_clusters), sizeof *lane->scratch));
         MDS_TRY(mds_grow(&lane->excluded, &lane->cap_excluded, n_clusters, sizeof *lane->excluded));
         MDS_TRY(mds_grow(&lane->found, &lane->cap_found, n_clusters + 16, sizeof *lane->found));
     }

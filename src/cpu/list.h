@@ -37,7 +37,7 @@ typedef struct {
 typedef struct {
     size_t    first_chunk, first_entry, end_chunk, end_entry; // outer entries: from first up to end, not included
     cpu_inner inner;
-    uint8_t  *scratch;  // [n_clusters] segment of each tile of an entry
+    uint32_t *scratch;  // [MDS_PRUNE_SCRATCH(n_clusters)] for pruning one entry
     uint32_t *excluded; // [n_clusters] bits of excluded pairs with the super at hand; all 0 between supers
     cpu_tile *found;    // [n_clusters + 16] tiles of the super and image at hand
     size_t    cap_part, cap_j, cap_mask, cap_scratch, cap_excluded, cap_found;
@@ -49,6 +49,8 @@ typedef struct {
     double  w[3]; // nm: wrapped position from the centre of the brick
     int32_t atom, column;
 } cpu_key;
+
+typedef struct cpu_common cpu_common; // common.c
 
 struct cpu_list {
     const cpu_isa *isa;
@@ -93,6 +95,8 @@ struct cpu_list {
     double  (*type_lj)[2]; // [n_types + 1] a, b of the combination rule
     double   charge_scale; // into xq
     int      kernel_force, kernel_energy;
+    int      kernel_common; // of common clusters, or -1
+    cpu_common *common;
     double   cut_max;      // nm; CPU_EVERYWHERE without a cut-off
     double   radius_outer, radius_inner; // nm
 
@@ -109,6 +113,13 @@ void mds_cpu_list_copy(mds_device *device);
 void mds_cpu_list_clear(mds_device *device);
 /// What takes a super at image `image` to where `origin` of its neighbours' super is zero. t [3] nm.
 void mds_cpu_list_translation(const cpu_list *list, const int8_t image[3], int32_t super, int32_t other, double t[3]);
+/// Common clusters of the present order, if that is new. Errors: MDS_E_MEMORY. common.c.
+mds_status mds_cpu_common_find(mds_device *device);
+/// Their table into args.
+void mds_cpu_common_parts(const cpu_list *list, cpu_pair_args *args);
+/// Parameters have changed.
+void mds_cpu_common_forget(cpu_list *list);
+void mds_cpu_common_close(cpu_list *list);
 /// Constants, kernels and radii from the parameters. pair.c. Errors: none today.
 mds_status mds_cpu_pair_set(mds_device *device);
 

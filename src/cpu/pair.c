@@ -46,10 +46,32 @@ static mds_status set_lj(mds_device *d)
             list->type_lj[i][1] = sqrt(c6 * 6 / 256);
         } else if (c6 > 0 && c12 > 0) {
             list->type_lj[i][0] = pow(c12 / c6, 1.0 / 6) / 4;  // sigma/4: two of them times 2/r make sigma_ij/r
-            list->type_lj[i][1] = sqrt(6 * c6 * c6 / (4 * c12)); // sqrt(6 epsilon)
+            list->type_lj[i][1] = sqrt(12 * c6 * c6 / (4 * c12)); // sqrt(12 epsilon)
         }
     }
     return MDS_OK;
+}
+
+/// Coefficients of the force polynomial in y = rc^2 - r2 from those in x = 1 - 2 y/rc^2, by Horner's rule on polynomials. Functions
+/// that fall gently (the prolate split; a Gaussian of beta rc up to about 3) have positive terms only there, which floats
+/// like even better than the middle, and the kernel has y anyway. Of steep ones the terms alternate: then false.
+static bool set_force_edge(const mds_short *from, cpu_form *form)
+{
+    enum { DEGREE = 9 };
+    double p[DEGREE + 1] = {0}, size = 0;
+    int    n, k;
+
+    if (!(from->cut > 0)) return true; // 1/r alone
+    if (from->degree_force > DEGREE) return false;
+    for (n = from->degree_force; n >= 0; n--) {
+        for (k = DEGREE; k >= 0; k--) p[k] -= k > 0 ? 2 * p[k - 1] : 0;
+        p[0] += from->force_centred[n];
+    }
+    for (k = 0; k <= DEGREE; k++) {
+        size += fabs(p[k]); // at r = 0, where y/rc^2 is 1
+        form->force_edge[k] = (float)(8 / pow(from->cut, 3 + 2 * k) * p[k]);
+    }
+    return size <= 2 * fabs(from->force[0]); // rounding at most doubled
 }
 
 /// Coulomb polynomials in r2 - rc^2/2 from those in x = 2 (r/rc)^2 - 1 (num.h says why not in r2).
@@ -104,11 +126,20 @@ static void set_lj_form(const mds_params *p, cpu_form *form)
     }
 }
 
+static bool has_charges(const mds_system *s)
+{
+    int32_t k;
+
+    for (k = 0; k < s->n_atoms; k++)
+        if (s->charge[k] != 0) return true;
+    return false;
+}
+
 mds_status mds_cpu_pair_set(mds_device *d)
 {
     cpu_list         *list = d->list;
     const mds_params *p = &d->params;
-    const bool        charged = p->coulomb != MDS_COULOMB_NONE;
+    const bool        charged = p->coulomb != MDS_COULOMB_NONE && has_charges(d->system);
     const double      cut_lj = p->cut_lj > 0 ? p->cut_lj : CPU_EVERYWHERE;
     const double      cut_q = !charged ? cut_lj : p->cut_q > 0 ? p->cut_q : CPU_EVERYWHERE;
     const int         modifier = !(p->cut_lj > 0)                        ? 0
@@ -124,10 +155,13 @@ mds_status mds_cpu_pair_set(mds_device *d)
     set_lj_form(p, &list->form);
     list->kernel_energy = CPU_ENERGY + modifier;
     list->kernel_force = CPU_FORCE + modifier;
-    if (modifier == 0 && cut_lj == cut_q && list->form.degree_force <= 12)
-        list->kernel_force = list->form.degree_force <= 7   ? CPU_FORCE_7
-                             : list->form.degree_force <= 9 ? CPU_FORCE_9
-                                                            : CPU_FORCE_12;
+    if (modifier == 0 && cut_lj == cut_q && list->form.degree_force <= 12) {
+        const bool edge = !charged || set_force_edge(&d->short_range, &list->form);
+
+        list->kernel_force = !edge ? CPU_FORCE_12 : list->form.degree_force <= 7 ? CPU_FORCE_7 : CPU_FORCE_9;
+    }
+    list->kernel_common = list->kernel_force > CPU_FORCE_12 ? -1 : charged ? list->kernel_force - CPU_FORCE_7 : CPU_COMMON_LJ;
+    mds_cpu_common_forget(list);
     list->cut_max = fmax(cut_lj, cut_q);
     list->radius_outer = fmin(fmax(p->list_radius, list->cut_max), CPU_EVERYWHERE);
     list->radius_inner = p->prune_radius > 0 ? fmin(fmax(p->prune_radius, list->cut_max), list->radius_outer)
@@ -143,8 +177,10 @@ static void prune(const mds_device *d, cpu_lane *lane)
 {
     const cpu_list *list = d->list;
     const float     r = (float)(list->radius_inner + CPU_ROUNDING);
+    cpu_pair_args   common;
     size_t          c = lane->first_chunk, e = lane->first_entry;
 
+    mds_cpu_common_parts(list, &common);
     lane->inner.n_parts = 0;
     lane->inner.n_j = lane->inner.n_mask = 0;
     for (; c < list->n_chunks && (c < lane->end_chunk || (c == lane->end_chunk && lane->end_entry > 0)); c++, e = 0) {
@@ -157,10 +193,27 @@ static void prune(const mds_device *d, cpu_lane *lane)
             double           t[3];
 
             mds_cpu_list_translation(list, entry->image, entry->super, tile[0].j / 2, t);
-            const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = entry->super};
+            const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = entry->super, .n_masked = entry->n_masked, .column = common.column};
             list->isa->prune(&query, tile, entry->n, lane->scratch, &lane->inner);
         }
     }
+}
+
+/// Room for two parts of every entry: of common clusters, and of the others.
+static mds_status grow_parts(mds_device *d)
+{
+    cpu_list *list = d->list;
+    int       t;
+
+    for (t = 0; t < d->n_threads; t++) {
+        cpu_lane *lane = &list->lane[t];
+        size_t    c = lane->first_chunk, n = lane->end_entry;
+
+        for (; c < lane->end_chunk; c++) n += list->chunk[c].n_entries;
+        n -= lane->first_entry;
+        MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, 2 * n + 2, sizeof *lane->inner.part));
+    }
+    return MDS_OK;
 }
 
 static void run_thread(mds_device *d, int t, mds_work work)
@@ -178,6 +231,7 @@ static void run_thread(mds_device *d, int t, mds_work work)
     const bool    energy = work & (MDS_ENERGY | MDS_VIRIAL);
     int           k, l;
 
+    mds_cpu_common_parts(list, &args);
     if (list->prune_due) {
         const double start = mds_clock();
 
@@ -185,6 +239,7 @@ static void run_thread(mds_device *d, int t, mds_work work)
         lane->seconds = mds_clock() - start;
     }
     list->isa->pair[list->rule][energy ? list->kernel_energy : list->kernel_force](&args);
+    if (!energy && args.column) list->isa->common[list->kernel_common](&args);
     sums->energy[MDS_EN_LJ] += args.energy_lj;
     sums->energy[MDS_EN_COUL] += args.energy_q;
     for (k = 0; k < 3; k++)
@@ -198,6 +253,10 @@ mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
 
     if (d->tripped || where == MDS_HALO) return MDS_OK; // one rank has no copies
     MDS_CHECK(d->listed, MDS_E_INTERNAL, "pair forces asked for before a search");
+    if (list->prune_due) {
+        MDS_TRY(mds_cpu_common_find(d));
+        MDS_TRY(grow_parts(d));
+    }
 #pragma omp parallel for schedule(static, 1) num_threads(d->n_threads)
     for (t = 0; t < d->n_threads; t++) run_thread(d, t, work);
     if (list->prune_due) {

@@ -57,6 +57,7 @@ void mds_cpu_list_close(mds_device *d)
     mds_free(list->xq_prune);
     mds_free(list->matrix);
     mds_free(list->type_lj);
+    mds_cpu_common_close(list);
     mds_free(list);
     d->list = NULL;
 }

@@ -167,6 +167,77 @@ ALWAYS uint32_t vm_bits(vm m)
 #endif
 }
 
+/// One bit a lane: which lanes of a have any of the bits of b.
+ALWAYS uint32_t vi_test(vi a, int32_t b)
+{
+#if VF_WIDTH == 16
+    return _mm512_test_epi32_mask((__m512i)a, _mm512_set1_epi32(b));
+#else
+    return vm_bits((a & b) != 0);
+#endif
+}
+
+ALWAYS vi vi_load(const void *p) // any alignment
+{
+    vi v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/// table[index] for the lanes of `valid`, 0 for the others.
+ALWAYS vi vi_gather(const int32_t *table, vi index, uint32_t valid)
+{
+#if VF_WIDTH == 16
+    return (vi)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)valid, (__m512i)index, table, 4);
+#else
+    vi  v = {0};
+    int k;
+
+    for (k = 0; k < VF_WIDTH; k++)
+        if (valid >> k & 1) v[k] = table[index[k]];
+    return v;
+#endif
+}
+
+/// Even and odd elements of 2 VF_WIDTH integers.
+ALWAYS void vi_load_pairs(const void *p, vi *even, vi *odd)
+{
+    const vi low = vi_load(p), high = vi_load((const char *)p + sizeof low);
+
+#if VF_WIDTH == 16
+    const __m512i first = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+
+    *even = (vi)_mm512_permutex2var_epi32((__m512i)low, first, (__m512i)high);
+    *odd = (vi)_mm512_permutex2var_epi32((__m512i)low, _mm512_add_epi32(first, _mm512_set1_epi32(1)), (__m512i)high);
+#else
+    int k;
+
+    for (k = 0; k < VF_WIDTH / 2; k++) {
+        (*even)[k] = low[2 * k];
+        (*odd)[k] = low[2 * k + 1];
+        (*even)[VF_WIDTH / 2 + k] = high[2 * k];
+        (*odd)[VF_WIDTH / 2 + k] = high[2 * k + 1];
+    }
+#endif
+}
+
+/// Write the lanes of `bits`, packed; nothing beyond them. Returns how many.
+ALWAYS int32_t vi_append(void *to, uint32_t bits, vi v)
+{
+#if VF_WIDTH == 16
+    const int32_t n = __builtin_popcount(bits);
+
+    _mm512_mask_storeu_epi32(to, (__mmask16)((1u << n) - 1), _mm512_maskz_compress_epi32((__mmask16)bits, (__m512i)v));
+    return n;
+#else
+    int32_t *out = to, n = 0;
+
+    for (; bits; bits &= bits - 1) out[n++] = v[__builtin_ctz(bits)];
+    return n;
+#endif
+}
+
 /// a where the mask is set, 0 elsewhere (a may be infinite or NaN there).
 ALWAYS vf vf_keep(vm m, vf a)
 {
@@ -177,19 +248,60 @@ ALWAYS vf vf_keep(vm m, vf a)
 #endif
 }
 
-/// 2/sqrt(a) for a > 0, relative error below 3e-7: the estimate of the hardware and one Newton step without its
-/// factor 1/2, which the callers fold into their constants.
-ALWAYS vf vf_two_over_sqrt(vf a)
+/// a where the sign bit of `sign` is clear, 0 elsewhere (a may be infinite or NaN there). Integer work: multipliers stay free.
+ALWAYS vf vf_keep_positive(vf sign, vf a)
+{
+    return (vf)(~((vi)sign >> 31) & (vi)a);
+}
+
+/// a * b, kept as a product. A compiler that may contract makes two fused operations of a product that is added to two
+/// sums: where additions have pipes of their own (Zen), that takes twice the multiplier's time.
+ALWAYS vf vf_product(vf a, vf b)
+{
+    vf product = a * b;
+
+#if defined(__AVX512F__)
+    __asm__("" : "+v"(product));
+#elif defined(__SSE2__)
+    __asm__("" : "+x"(product));
+#endif
+    return product;
+}
+
+/// About 1/sqrt(a), to 2^-14 or 1.5 2^-12 as the hardware has it.
+ALWAYS vf vf_estimate_rsqrt(vf a)
 {
 #if VF_WIDTH == 16
-    const vf y = (vf)_mm512_rsqrt14_ps((__m512)a); // 2^-14
+    return (vf)_mm512_rsqrt14_ps((__m512)a);
 #elif VF_WIDTH == 8
-    const vf y = (vf)_mm256_rsqrt_ps((__m256)a); // 1.5 2^-12
+    return (vf)_mm256_rsqrt_ps((__m256)a);
 #elif defined(__SSE2__)
-    const vf y = (vf)_mm_rsqrt_ps((__m128)a);
+    return (vf)_mm_rsqrt_ps((__m128)a);
 #else
-    const vf y = {1 / sqrtf(a[0]), 1 / sqrtf(a[1]), 1 / sqrtf(a[2]), 1 / sqrtf(a[3])};
+    return (vf){1 / sqrtf(a[0]), 1 / sqrtf(a[1]), 1 / sqrtf(a[2]), 1 / sqrtf(a[3])};
 #endif
+}
+
+/// About 1/a, as precise.
+ALWAYS vf vf_estimate_inverse(vf a)
+{
+#if VF_WIDTH == 16
+    return (vf)_mm512_rcp14_ps((__m512)a);
+#elif VF_WIDTH == 8
+    return (vf)_mm256_rcp_ps((__m256)a);
+#elif defined(__SSE2__)
+    return (vf)_mm_rcp_ps((__m128)a);
+#else
+    return 1.0f / a;
+#endif
+}
+
+/// 2/sqrt(a) for a > 0, relative error below 3e-7: the estimate and one Newton step without its factor 1/2, which the
+/// callers fold into their constants.
+ALWAYS vf vf_two_over_sqrt(vf a)
+{
+    const vf y = vf_estimate_rsqrt(a);
+
     return y * (3.0f - (a * y) * y);
 }
 
@@ -205,8 +317,8 @@ ALWAYS vf vf_gather(const float *table, vi index)
 #endif
 }
 
-/// Subtract from the line x4 y4 z4 at f the sums over groups: the forces on the four atoms j.
-ALWAYS void vf_take_from_line(float *f, vf x, vf y, vf z)
+/// Add to the line x4 y4 z4 at f the sums over groups: the forces on the four atoms j.
+ALWAYS void vf_add_to_line(float *f, vf x, vf y, vf z)
 {
 #if VF_WIDTH == 16
     const __m512 low = _mm512_shuffle_f32x4((__m512)x, (__m512)y, 0x44);  // x0 x1 y0 y1 (groups)
@@ -217,19 +329,19 @@ ALWAYS void vf_take_from_line(float *f, vf x, vf y, vf z)
     const __m512 sum = _mm512_add_ps(_mm512_maskz_shuffle_f32x4(0x0fff, xy, zz, 0x88), // x02 y02 z02
                                      _mm512_maskz_shuffle_f32x4(0x0fff, xy, zz, 0xdd));
 
-    _mm512_store_ps(f, _mm512_sub_ps(_mm512_load_ps(f), sum));
+    _mm512_store_ps(f, _mm512_add_ps(_mm512_load_ps(f), sum));
 #elif VF_WIDTH == 8
     vf4 *line = (vf4 *)f;
 
-    line[0] -= (vf4)_mm256_castps256_ps128((__m256)x) + (vf4)_mm256_extractf128_ps((__m256)x, 1);
-    line[1] -= (vf4)_mm256_castps256_ps128((__m256)y) + (vf4)_mm256_extractf128_ps((__m256)y, 1);
-    line[2] -= (vf4)_mm256_castps256_ps128((__m256)z) + (vf4)_mm256_extractf128_ps((__m256)z, 1);
+    line[0] += (vf4)_mm256_castps256_ps128((__m256)x) + (vf4)_mm256_extractf128_ps((__m256)x, 1);
+    line[1] += (vf4)_mm256_castps256_ps128((__m256)y) + (vf4)_mm256_extractf128_ps((__m256)y, 1);
+    line[2] += (vf4)_mm256_castps256_ps128((__m256)z) + (vf4)_mm256_extractf128_ps((__m256)z, 1);
 #else
     vf4 *line = (vf4 *)f;
 
-    line[0] -= x;
-    line[1] -= y;
-    line[2] -= z;
+    line[0] += x;
+    line[1] += y;
+    line[2] += z;
 #endif
 }
 
