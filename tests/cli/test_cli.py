@@ -373,11 +373,11 @@ def signals():
 
 def guards():
     argon(steps=100000000)
-    for guard, settings in (("run.max_wall", ["run.max_wall=0.0003"]), ("cost.max_cost", ["cost.max_cost=1.5", "cost.price_per_hour=3600"]),
+    for guard, settings in (("run.max_wall", ["run.max_wall=0.001"]), ("cost.max_cost", ["cost.max_cost=4", "cost.price_per_hour=3600"]),
                             ("cost.stop_if_below", ["cost.stop_if_below=0.9", "cost.predicted_ns_per_day=1e7"])):
         began = time.time()
         p = expect(79, guard, "a.conf", *[w for s in settings for w in ("--set", s)], "--set", "output.name=g")
-        # 1.1 s, 1.5 s, 30 s (speed is judged only after that) and what set-up takes
+        # 3.6 s, 4 s, 30 s (speed is judged only after that): long enough for set-up on a busy machine
         check(1 < time.time() - began < 90, "%s: in its time" % guard, time.time() - began)
         stop = json.load(open("g.stop.json"))
         check(stop["guard"] == guard and stop["step"] > 0 and stop["steps"] == 100000000, "NAME.stop.json names it", stop)

@@ -15,11 +15,18 @@ def argon(**cost):
          nonbonded={"cutoff": 0.9}, backend={"threads": 1}, cost=cost)
 
 
+def written_since(name, when):
+    try:  # between two renames of a new checkpoint there is none of that name
+        return os.path.getmtime(name) >= when
+    except FileNotFoundError:
+        return False
+
+
 def launch(seconds, how, *words):
     """A launch that is sent a signal `seconds` after its log has appeared; exit code and seconds."""
     began = time.time()
     p = subprocess.Popen([mdsim, "a.conf", "--quiet"] + list(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while p.poll() is None and not (os.path.exists("g.chk") and os.path.getmtime("g.chk") >= began) and time.time() < began + 60:
+    while p.poll() is None and not written_since("g.chk", began) and time.time() < began + 60:
         time.sleep(0.01)
     try:
         p.wait(timeout=seconds)
