@@ -5,7 +5,6 @@
 #include "base/units.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,8 +198,7 @@ static mds_status info_json(const cli_options *o, int cores)
 
 mds_status mds_cli_info(const cli_options *o)
 {
-    cpu_set_t          set;
-    const int          cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const int          cores = mds_cores_here();
     const mds_backend *be;
     int                k;
 

@@ -6,18 +6,8 @@
 // on this machine is said, once, in words that name the key.
 #include "engine/engine.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-
-int mds_cores_here(void)
-{
-    cpu_set_t set;
-    int       n = 1;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
-    return n > 0 ? n : 1;
-}
 
 void mds_choices_words(const mds_sim *s, mds_text *out)
 {

@@ -90,9 +90,13 @@ mds_status mds_key_fail(const mds_config *config, const char *key, mds_status st
 /// Numbers of the step from the conf, the system and the box; fills params and choices.
 mds_status mds_sim_choose(mds_sim *sim, bool dynamics);
 
-// choice.c --------------------------------------------------------------------------------------------
+// cores.c ---------------------------------------------------------------------------------------------
 /// Cores that this process may use, at least 1.
 int mds_cores_here(void);
+/// Processor time that control groups allow, in cores; 1e9 without a limit. root: where they are mounted; group: "/" or "/a/b".
+double mds_cores_allowed(const char *root, const char *group);
+
+// choice.c --------------------------------------------------------------------------------------------
 /// Mesh, list, instruction set and threads in one line.
 void mds_choices_words(const mds_sim *sim, mds_text *out);
 /// Is `word` one of `words`, separated by blanks?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the machine: energy counters as the kernel lays them out, in a made directory; clock and peak in the range of real cores.
+// Facts about the machine: energy counters and limits of containers as the kernel lays them out, in a made directory; clock and peak in the range of real cores.
 #include "engine/engine.h"
 #include "test.h"
 
@@ -42,6 +42,36 @@ static void energy_of_packages(void)
     TEST_TRUE(isnan(mds_energy_between(&a, &b)));
 }
 
+static void place(const char *below, const char *file, const char *value)
+{
+    char path[200];
+
+    snprintf(path, sizeof path, "mkdir -p %s/%s", root, below);
+    TEST_INT(system(path), 0);
+    snprintf(path, sizeof path, "%s/%s/%s", root, below, file);
+    TEST_OK(mds_file_write(path, value, strlen(value)));
+}
+
+/// Limits of a container: of the group itself and of those above it, in both versions of control groups.
+static void cores_of_groups(void)
+{
+    TEST_TRUE(mds_cores_allowed(root, "/") > 1e6); // nothing there: no limit
+    place("pod/main", "cpu.max", "max 100000\n");
+    TEST_TRUE(mds_cores_allowed(root, "/pod/main") > 1e6);
+    place("pod", "cpu.max", "250000 100000\n");
+    TEST_NEAR(mds_cores_allowed(root, "/pod/main"), 2.5, 1e-12); // a quotient of small integers
+    place("pod/main", "cpu.max", "50000 100000\n");
+    TEST_NEAR(mds_cores_allowed(root, "/pod/main"), 0.5, 1e-12);
+    TEST_NEAR(mds_cores_allowed(root, "/pod"), 2.5, 1e-12);
+    place("cpu/old", "cpu.cfs_quota_us", "-1\n");
+    place("cpu/old", "cpu.cfs_period_us", "100000\n");
+    TEST_TRUE(mds_cores_allowed(root, "/old") > 1e6);
+    place("cpu/old", "cpu.cfs_quota_us", "400000\n");
+    TEST_NEAR(mds_cores_allowed(root, "/old"), 4, 1e-12);
+    place("pod", "cpu.max", "rubbish\n");
+    TEST_TRUE(mds_cores_allowed(root, "/pod") > 1e6);
+}
+
 static void clock_and_peak(void)
 {
     const double clock = mds_machine_clock(), generic = mds_machine_flops("generic");
@@ -74,6 +104,7 @@ int main(void)
     snprintf(root, sizeof root, "/tmp/mds_power_%d", (int)getpid());
     (void)mkdir(root, 0700);
     energy_of_packages();
+    cores_of_groups();
     clock_and_peak();
     words();
     snprintf(command, sizeof command, "rm -r %s", root);
