@@ -18,29 +18,47 @@ static uint32_t turn(uint32_t x, int n)
     return (x >> n) | (x << (32 - n));
 }
 
+/// Round t on the eight words, named by where they stand in it. Eight rounds bring every word home, so none is moved.
+#define ROUND(t, a, b, c, d, e, f, g, h)                                                                     \
+    do {                                                                                                     \
+        const uint32_t t1 = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + (g ^ (e & (f ^ g))) + constants[t] + w[t]; \
+                                                                                                             \
+        d += t1;                                                                                             \
+        h = t1 + (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) | (c & (a | b)));                       \
+    } while (0)
+
 static void block_in(mds_sha256 *sha, const uint8_t *p)
 {
-    uint32_t w[64], s[8];
-    int      t;
+    uint32_t w[64], a = sha->h[0], b = sha->h[1], c = sha->h[2], d = sha->h[3], e = sha->h[4], f = sha->h[5], g = sha->h[6],
+                    h = sha->h[7];
+    int t;
 
     for (t = 0; t < 16; t++)
         w[t] = (uint32_t)p[4 * t] << 24 | (uint32_t)p[4 * t + 1] << 16 | (uint32_t)p[4 * t + 2] << 8 | p[4 * t + 3];
     for (; t < 64; t++) {
-        const uint32_t a = w[t - 15], b = w[t - 2];
+        const uint32_t far = w[t - 15], near = w[t - 2];
 
-        w[t] = w[t - 16] + w[t - 7] + (turn(a, 7) ^ turn(a, 18) ^ (a >> 3)) + (turn(b, 17) ^ turn(b, 19) ^ (b >> 10));
+        w[t] = w[t - 16] + w[t - 7] + (turn(far, 7) ^ turn(far, 18) ^ (far >> 3)) +
+               (turn(near, 17) ^ turn(near, 19) ^ (near >> 10));
     }
-    memcpy(s, sha->h, sizeof s);
-    for (t = 0; t < 64; t++) {
-        const uint32_t e1 = turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25), choose = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        const uint32_t a0 = turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22), most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        const uint32_t t1 = s[7] + e1 + choose + constants[t] + w[t], t2 = a0 + most;
-
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+    for (t = 0; t < 64; t += 8) {
+        ROUND(t, a, b, c, d, e, f, g, h);
+        ROUND(t + 1, h, a, b, c, d, e, f, g);
+        ROUND(t + 2, g, h, a, b, c, d, e, f);
+        ROUND(t + 3, f, g, h, a, b, c, d, e);
+        ROUND(t + 4, e, f, g, h, a, b, c, d);
+        ROUND(t + 5, d, e, f, g, h, a, b, c);
+        ROUND(t + 6, c, d, e, f, g, h, a, b);
+        ROUND(t + 7, b, c, d, e, f, g, h, a);
     }
-    for (t = 0; t < 8; t++) sha->h[t] += s[t];
+    sha->h[0] += a;
+    sha->h[1] += b;
+    sha->h[2] += c;
+    sha->h[3] += d;
+    sha->h[4] += e;
+    sha->h[5] += f;
+    sha->h[6] += g;
+    sha->h[7] += h;
 }
 
 void mds_sha256_init(mds_sha256 *sha)
