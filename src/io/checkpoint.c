@@ -103,26 +103,47 @@ static mds_status refuse_nonsense(const mds_checkpoint *c)
     return MDS_OK;
 }
 
-static mds_status write_whole(const char *path, const mds_text *text)
+/// One run of bytes of the file. The arrays go out from where they lie: a copy would be the peak of a large run.
+typedef struct {
+    const void *bytes;
+    size_t      n;
+} piece;
+
+enum { N_PIECES = 4 }; // head with the fixed part, x, v, checksum
+
+/// 0 or an errno.
+static int write_piece(int fd, const piece *p)
 {
-    size_t done = 0;
-    int    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), why = 0;
+    const char *s = p->bytes;
+    size_t      done = 0;
 
-    MDS_CHECK(fd >= 0, MDS_E_WRITE, "%s: cannot write: %s", path, strerror(errno));
-    while (done < text->n && !why) {
-        const ssize_t got = write(fd, text->s + done, text->n - done);
+    while (done < p->n) {
+        const ssize_t got = write(fd, s + done, p->n - done);
 
-        if (got >= 0)
+        if (got == 0) return ENOSPC;
+        if (got > 0)
             done += (size_t)got;
         else if (errno != EINTR)
-            why = errno;
-        if (got == 0) why = ENOSPC;
+            return errno;
+    }
+    return 0;
+}
+
+static mds_status write_whole(const char *path, const piece pieces[N_PIECES])
+{
+    size_t n = 0;
+    int    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), why = 0, k;
+
+    MDS_CHECK(fd >= 0, MDS_E_WRITE, "%s: cannot write: %s", path, strerror(errno));
+    for (k = 0; k < N_PIECES; k++) {
+        if (!why) why = write_piece(fd, &pieces[k]);
+        n += pieces[k].n;
     }
     if (!why && fsync(fd) && errno != EINVAL) why = errno;
     if (close(fd) && !why) why = errno;
     if (why) {
         unlink(path);
-        MDS_FAIL(MDS_E_WRITE, "%s: cannot write a checkpoint of %.1f MB: %s", path, 1e-6 * (double)text->n, strerror(why));
+        MDS_FAIL(MDS_E_WRITE, "%s: cannot write a checkpoint of %.1f MB: %s", path, 1e-6 * (double)n, strerror(why));
     }
     return MDS_OK;
 }
@@ -142,14 +163,14 @@ static void sync_directory(const char *path)
     mds_free(directory);
 }
 
-static mds_status replace(const char *path, const mds_text *text)
+static mds_status replace(const char *path, const piece pieces[N_PIECES])
 {
     mds_text   aside = {0}, before = {0};
     mds_status status;
 
     mds_text_add(&aside, "%s.tmp", path);
     mds_text_add(&before, "%s.prev", path);
-    status = aside.failed || before.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for a checkpoint") : write_whole(aside.s, text);
+    status = aside.failed || before.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for a checkpoint") : write_whole(aside.s, pieces);
     if (status == MDS_OK && rename(path, before.s) && errno != ENOENT)
         status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot be kept as %s: %s", path, before.s, strerror(errno));
     if (status == MDS_OK && rename(aside.s, path))
@@ -166,28 +187,27 @@ mds_status mds_checkpoint_write(const char *path, const mds_checkpoint *c)
     const uint32_t format = FORMAT;
     const uint64_t body = sizeof(fixed_part) + 2 * bytes;
     fixed_part     fixed;
-    mds_text       text = {0};
+    mds_text       head = {0};
     mds_sha256     sha;
     uint8_t        sum[SUM];
     mds_status     status;
+    int            k;
 
     MDS_TRY(refuse_nonsense(c));
     pack(c, &fixed);
-    mds_text_add_bytes(&text, magic, sizeof magic);
-    mds_text_add_bytes(&text, (const char *)&format, sizeof format);
-    mds_text_add_bytes(&text, (const char *)&order_mark, sizeof order_mark);
-    mds_text_add_bytes(&text, (const char *)&body, sizeof body);
-    mds_text_add_bytes(&text, (const char *)&fixed, sizeof fixed);
-    mds_text_add_bytes(&text, (const char *)c->state.x, bytes);
-    mds_text_add_bytes(&text, (const char *)c->state.v, bytes);
-    if (!text.failed) {
-        mds_sha256_init(&sha);
-        mds_sha256_add(&sha, text.s, text.n);
-        mds_sha256_end(&sha, sum);
-        mds_text_add_bytes(&text, (const char *)sum, sizeof sum);
-    }
-    status = text.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for a checkpoint") : replace(path, &text);
-    mds_text_free(&text);
+    mds_text_add_bytes(&head, magic, sizeof magic);
+    mds_text_add_bytes(&head, (const char *)&format, sizeof format);
+    mds_text_add_bytes(&head, (const char *)&order_mark, sizeof order_mark);
+    mds_text_add_bytes(&head, (const char *)&body, sizeof body);
+    mds_text_add_bytes(&head, (const char *)&fixed, sizeof fixed);
+
+    const piece pieces[N_PIECES] = {{head.s, head.n}, {c->state.x, bytes}, {c->state.v, bytes}, {sum, sizeof sum}};
+
+    mds_sha256_init(&sha);
+    for (k = 0; k < N_PIECES - 1 && !head.failed; k++) mds_sha256_add(&sha, pieces[k].bytes, pieces[k].n);
+    mds_sha256_end(&sha, sum);
+    status = head.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for a checkpoint") : replace(path, pieces);
+    mds_text_free(&head);
     return status;
 }
 

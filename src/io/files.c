@@ -44,29 +44,57 @@ static void gro_line(mds_text *out, const mds_system *system, int32_t i, const d
     mds_text_add_bytes(out, line, (size_t)n);
 }
 
-mds_status mds_gro_write(const char *path, const char *title, const mds_system *system, const mds_box *box,
-                         const double (*x)[3], const double (*v)[3])
+static bool send(FILE *file, mds_text *text)
 {
-    const double(*h)[3] = box->a;
-    mds_text   text = {0}, aside = {0};
-    mds_status status;
-    int32_t    i;
+    const bool good = !text->failed && fwrite(text->s, 1, text->n, file) == text->n;
 
+    text->n = 0;
+    return good;
+}
+
+/// Block by block: the text of a million atoms is 107 MB, more than any array of theirs.
+static mds_status write_gro(const char *path, const char *title, const mds_system *system, const mds_box *box,
+                            const double (*x)[3], const double (*v)[3])
+{
+    enum { BLOCK = 1 << 16 };
+    const double(*h)[3] = box->a;
+    mds_text text = {0};
+    FILE    *file = fopen(path, "wb");
+    bool     good, failed;
+    int32_t  i;
+
+    MDS_CHECK(file, MDS_E_WRITE, "%s: cannot write: %s", path, strerror(errno));
+    errno = 0;
     mds_text_add(&text, "%.*s\n%5d\n", (int)strcspn(title, "\r\n"), title, system->n_atoms);
-    for (i = 0; i < system->n_atoms; i++) gro_line(&text, system, i, x[i], v ? v[i] : NULL);
+    for (good = true, i = 0; i < system->n_atoms && good && !text.failed; i++) {
+        gro_line(&text, system, i, x[i], v ? v[i] : NULL);
+        if (text.n >= BLOCK) good = send(file, &text);
+    }
     mds_text_add(&text, "%12.7f%12.7f%12.7f", h[0][0], h[1][1], h[2][2]);
     if (h[1][0] != 0 || h[2][0] != 0 || h[2][1] != 0)
         mds_text_add(&text, "%12.7f%12.7f%12.7f%12.7f%12.7f%12.7f", 0.0, 0.0, h[1][0], 0.0, h[2][0], h[2][1]);
     mds_text_add(&text, "\n");
+    good = good && send(file, &text) && fflush(file) == 0;
+    if (fclose(file)) good = false;
+    failed = text.failed;
+    mds_text_free(&text);
+    MDS_CHECK(!failed, MDS_E_MEMORY, "out of memory for %s", path);
+    MDS_CHECK(good, MDS_E_WRITE, "%s: cannot write: %s", path, strerror(errno ? errno : EIO));
+    return MDS_OK;
+}
+
+mds_status mds_gro_write(const char *path, const char *title, const mds_system *system, const mds_box *box,
+                         const double (*x)[3], const double (*v)[3])
+{
+    mds_text   aside = {0};
+    mds_status status;
+
     mds_text_add(&aside, "%s.tmp", path);
-    if (text.failed || aside.failed)
-        status = mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory for %s", path);
-    else
-        status = mds_file_write(aside.s, text.s, text.n);
+    MDS_CHECK(!aside.failed, MDS_E_MEMORY, "out of memory for %s", path);
+    status = write_gro(aside.s, title, system, box, x, v);
     if (status == MDS_OK && rename(aside.s, path))
         status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s: cannot write: %s", path, strerror(errno));
-    if (status != MDS_OK && aside.s) remove(aside.s);
-    mds_text_free(&text);
+    if (status != MDS_OK) remove(aside.s);
     mds_text_free(&aside);
     return status;
 }
