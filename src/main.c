@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mdsim: arguments in, exit code out.
+#include "base/base.h"
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -18,5 +19,6 @@ static void wait_politely(char **argv)
 int main(int argc, char **argv)
 {
     wait_politely(argv);
+    mds_memory_setup();
     return mds_cli(argc, argv);
 }

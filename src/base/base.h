@@ -113,6 +113,9 @@ void mds_free(void *memory);
 /// Copy of a string (at most n bytes, or all if n is SIZE_MAX). Owner: caller, mds_free.
 mds_status mds_copy_text(char **out, const char *text, size_t n);
 
+/// Once at the start of a program: large blocks that are freed go back to the system at once.
+void mds_memory_setup(void);
+
 /// Highest resident memory of this process so far, bytes (0 where the system does not tell).
 uint64_t mds_memory_peak(void);
 

@@ -1,12 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: aligned, zeroed, overflow-checked. The only malloc of the program.
+//
+// Large blocks ask for large pages: the arrays of a million atoms fill half a million pages of 4 KiB, whose faults were a tenth of
+// the set-up and whose addresses do not fit the processor's tables.
 #include "base/base.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, PAGE = 4096, LARGE = 4 << 20 };
+
+/// Advice only: where the system has none to give, nothing changes.
+static void prefer_large_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t skip = (PAGE - (uintptr_t)memory % PAGE) % PAGE;
+
+    if (bytes >= LARGE) (void)madvise((char *)memory + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
+void mds_memory_setup(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20); // else it grows with what is freed, and the holes stay resident
+#endif
+}
 
 mds_status mds_alloc(void *out, size_t n, size_t size)
 {
@@ -20,6 +48,7 @@ mds_status mds_alloc(void *out, size_t n, size_t size)
 
     memory = aligned_alloc(ALIGNMENT, bytes);
     MDS_CHECK(memory, MDS_E_MEMORY, "out of memory: %zu bytes asked for", bytes);
+    prefer_large_pages(memory, bytes);
     memset(memory, 0, bytes);
     memcpy(out, &memory, sizeof memory);
     return MDS_OK;
