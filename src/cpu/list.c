@@ -189,9 +189,8 @@ static int32_t first_reaching(const float *bound, int32_t j0, int32_t j1, float 
     return j0;
 }
 
-/// Clusters near the boxes of `query`, from cluster `least` on, into lane->found. Returns how many.
-static int32_t find_near(const mds_device *d, cpu_lane *lane, const cpu_near *query, const double lo[3],
-                         const double hi[3], double radius, int32_t least)
+int32_t mds_cpu_list_near(const mds_device *d, cpu_lane *lane, const cpu_near *query, const double lo[3],
+                          const double hi[3], double radius, int32_t least)
 {
     enum { LONG_COLUMN = 32 }; // clusters: from there on, look for the part of a column that is near along z
     const cpu_list *list = d->list;
@@ -235,28 +234,38 @@ static void super_box(const cpu_list *list, int32_t super, double lo[3], double 
     }
 }
 
+/// A super on its way into the list.
+typedef struct {
+    mds_device *d;
+    cpu_lane   *lane;
+    cpu_chunk  *chunk;
+    int32_t     super;
+    double      lo[3], hi[3], radius;
+} building;
+
 /// All tiles of a super at one image.
-static mds_status build_image(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int32_t n[3],
-                              const double lo[3], const double hi[3], double radius)
+static mds_status build_image(void *arg, const int32_t n[3])
 {
-    const cpu_list *list = d->list;
-    const double(*h)[3] = d->box.a;
+    building       *b = arg;
+    const cpu_list *list = b->d->list;
+    const double(*h)[3] = b->d->box.a;
     const int8_t image[3] = {(int8_t)n[0], (int8_t)n[1], (int8_t)n[2]};
     double       low[3], high[3];
-    cpu_near     query = {.bounds = list->bounds, .radius2 = (float)(radius * radius)};
+    cpu_near     query = {.bounds = list->bounds, .radius2 = (float)(b->radius * b->radius)};
     int          k, half;
 
     for (k = 0; k < 3; k++) {
         const double shift = n[0] * h[0][k] + n[1] * h[1][k] + n[2] * h[2][k];
 
-        low[k] = lo[k] + shift;
-        high[k] = hi[k] + shift;
+        low[k] = b->lo[k] + shift;
+        high[k] = b->hi[k] + shift;
         for (half = 0; half < 2; half++) {
-            query.box[half][k] = (float)((double)list->bounds[k][2 * super + half] + shift);
-            query.box[half][3 + k] = (float)((double)list->bounds[3 + k][2 * super + half] + shift);
+            query.box[half][k] = (float)((double)list->bounds[k][2 * b->super + half] + shift);
+            query.box[half][3 + k] = (float)((double)list->bounds[3 + k][2 * b->super + half] + shift);
         }
     }
-    return add_entries(d, lane, chunk, super, image, find_near(d, lane, &query, low, high, radius, 2 * super));
+    return add_entries(b->d, b->lane, b->chunk, b->super, image,
+                       mds_cpu_list_near(b->d, b->lane, &query, low, high, b->radius, 2 * b->super));
 }
 
 /// Range of whole numbers n for which [lo, hi] + n a comes within radius of the brick along an axis.
@@ -266,19 +275,13 @@ static void image_range(double lo, double hi, double a, double length, double ra
     range[1] = a > 0 ? (int32_t)floor((0.5 * length + radius - lo) / a) : 0;
 }
 
-/// All entries of a super: every image of it that comes near the brick. Rows of the box are lower triangular, so z
-/// settles n_c, then y n_b, then x n_a.
-static mds_status build_super(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super)
+/// Rows of the box are lower triangular, so z settles n_c, then y n_b, then x n_a.
+mds_status mds_cpu_list_images(const cpu_list *list, const mds_box *box, const double lo[3], const double hi[3], double radius,
+                               cpu_visit_image visit, void *arg)
 {
-    const cpu_list *list = d->list;
-    const double(*h)[3] = d->box.a;
-    // boxes are floats from the centre: their rounding grows with the extent of the system
-    const double radius = list->radius_outer + 2 * CPU_ROUNDING + 1e-6 * list->extent;
-    double       lo[3], hi[3];
-    int32_t      n[3], c[2], b[2], a[2];
+    const double(*h)[3] = box->a;
+    int32_t n[3], c[2], b[2], a[2];
 
-    super_box(list, super, lo, hi);
-    mark_excluded(d, lane, super, true);
     image_range(lo[2], hi[2], h[2][2], list->length[2], radius, c);
     for (n[2] = c[0]; n[2] <= c[1]; n[2]++) {
         const double y = n[2] * h[2][1];
@@ -288,9 +291,22 @@ static mds_status build_super(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, i
             const double x = n[2] * h[2][0] + n[1] * h[1][0];
 
             image_range(lo[0] + x, hi[0] + x, h[0][0], list->length[0], radius, a);
-            for (n[0] = a[0]; n[0] <= a[1]; n[0]++) MDS_TRY(build_image(d, lane, chunk, super, n, lo, hi, radius));
+            for (n[0] = a[0]; n[0] <= a[1]; n[0]++) MDS_TRY(visit(arg, n));
         }
     }
+    return MDS_OK;
+}
+
+/// All entries of a super: every image of it that comes near the brick.
+static mds_status build_super(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super)
+{
+    building b = {.d = d, .lane = lane, .chunk = chunk, .super = super};
+
+    // boxes are floats from the centre: their rounding grows with the extent of the system
+    b.radius = d->list->radius_outer + 2 * CPU_ROUNDING + 1e-6 * d->list->extent;
+    super_box(d->list, super, b.lo, b.hi);
+    mark_excluded(d, lane, super, true);
+    MDS_TRY(mds_cpu_list_images(d->list, &d->box, b.lo, b.hi, b.radius, build_image, &b));
     mark_excluded(d, lane, super, false);
     return MDS_OK;
 }

@@ -22,6 +22,8 @@ enum {
 #define CPU_FARTHEST 1e8
 /// Where padding slots are in xq: beyond any cut-off. nm
 #define CPU_PADDING 1e4
+/// How many atoms the guard looks at before it asks for a new list.
+#define CPU_FAST(n_atoms) ((n_atoms) / 100 + 8)
 /// Bound on what the rounding of float positions does to a distance. nm
 #define CPU_ROUNDING 4e-6
 
@@ -78,7 +80,8 @@ struct cpu_list {
     float   *bounds[6];    // [n_clusters + 16] boxes around clusters, nm from the centre: lo x y z, hi x y z
     float   *lj;           // [n_clusters][8] a4 b4, LJ parameters by combination rule
     int32_t *type;         // [n_clusters][4] 4 * LJ type: where a column of the matrix starts
-    float   *xq_prune;     // [n_clusters][CPU_LINE] xq at the last prune
+    float   *xq_prune;     // [n_clusters][CPU_LINE] positions that the inner list was made for
+    float   *light;        // [n_clusters][4] 1: a light atom, 0: another
     int32_t  n_supers;
     size_t   cap_column, cap_slots, cap_extra;
 
@@ -87,6 +90,10 @@ struct cpu_list {
     cpu_chunk *chunk;
     cpu_lane  *lane;       // [n_threads]
     bool       prune_due;
+    bool       fresh;      // of this step's search
+    bool       foreseen;   // xq_prune holds where atoms were expected halfway to the next prune
+    int64_t    step_pruned;
+    int32_t   *fast;       // [CPU_FAST(n_atoms)] slots that the guard looks at
 
     // parameters
     int      rule;         // CPU_LJ_...
@@ -109,6 +116,14 @@ mds_status mds_cpu_list_build(mds_device *device);
 void mds_cpu_list_offsets(mds_device *device);
 /// xq of all slots; the inner list is to be made from it. copy.c.
 void mds_cpu_list_copy(mds_device *device);
+/// Call `visit` for every image n that takes the box lo..hi (nm from the centre) to within radius of the brick; `box`: of
+/// the search. Errors: the first of visit's.
+typedef mds_status (*cpu_visit_image)(void *arg, const int32_t n[3]);
+mds_status mds_cpu_list_images(const cpu_list *list, const mds_box *box, const double lo[3], const double hi[3], double radius,
+                               cpu_visit_image visit, void *arg);
+/// Clusters near the boxes of `query`, which lie in lo..hi, from cluster `least` on, into lane->found. Returns how many.
+int32_t mds_cpu_list_near(const mds_device *device, cpu_lane *lane, const cpu_near *query, const double lo[3],
+                          const double hi[3], double radius, int32_t least);
 /// Free the chunks and lanes.
 void mds_cpu_list_clear(mds_device *device);
 /// What takes a super at image `image` to where `origin` of its neighbours' super is zero. t [3] nm.

@@ -154,20 +154,6 @@ static void run_list(mds_device *d, const cpu_ops *ops)
     d->work_noise += d->move->sums->work_noise;
 }
 
-/// The square of the way an atom may go between searches, nm^2; huge where nothing limits it.
-static double way_limit(const mds_device *d)
-{
-    const mds_params *p = &d->params;
-    const double      cut = fmax(p->cut_lj, p->cut_q);
-    const bool        all_pairs = mds_box_is_none(&d->box) && (p->cut_lj <= 0 || (p->coulomb != MDS_COULOMB_NONE && p->cut_q <= 0));
-    // groups are scaled as a whole: their atoms lag behind a uniform scaling by this much
-    const double lag = fabs(1 - d->list_scale) * d->move->extent;
-    const double limit = 0.5 * (p->list_radius * d->list_scale - cut) - lag;
-
-    if (!d->listed || cut <= 0 || all_pairs) return 1e200;
-    return limit > 0 ? limit * limit : -1;
-}
-
 /// The list with its numbers; stops at MDS_STOP or MDS_MIX, which *rest points to.
 static void prepare(const mds_device *d, const mds_op *ops, cpu_ops *out, const mds_op **rest)
 {
@@ -175,8 +161,8 @@ static void prepare(const mds_device *d, const mds_op *ops, cpu_ops *out, const 
     uint32_t          nth = 0;
 
     *out = (cpu_ops){.max_move = p->max_move,
-                     .limit2 = {way_limit(d), way_limit(d)},
                      .tolerance = fmin(p->constraint_tolerance > 0 ? p->constraint_tolerance : 1, 1e-10)};
+    mds_cpu_guard_limits(d, out->limit2);
     for (; ops->kind != MDS_STOP && ops->kind != MDS_MIX && out->n < 8; ops++) {
         cpu_op *op = &out->op[out->n++];
 
@@ -201,29 +187,27 @@ static bool has(const mds_op *ops, mds_op_kind kind)
     return false;
 }
 
-/// Atom by atom: what is not finite is a fault, what went too far is a trip. NaN compares false and so is both.
-static void look_closer(mds_device *d, double limit2)
+/// Atom by atom: what is not finite is a fault, and then a trip; else the guard decides.
+static void look_closer(mds_device *d, bool moved)
 {
     int32_t slot, atom = -1;
 
     for (slot = 0; slot < d->n_slots; slot++) {
-        const double *list = d->x_list[slot], *x = d->x[slot];
-        const double  way[3] = {x[0] - list[0], x[1] - list[1], x[2] - list[2]};
-
         if (d->atom_of[slot] < 0) continue;
-        if (!isfinite(mds_dot(x, x)) || !isfinite(mds_dot(d->v[slot], d->v[slot]))) {
+        if (!isfinite(mds_dot(d->x[slot], d->x[slot])) || !isfinite(mds_dot(d->v[slot], d->v[slot])))
             if (atom < 0 || d->atom_of[slot] < atom) atom = d->atom_of[slot];
-        } else if (d->listed && !(mds_dot(way, way) <= limit2))
-            d->tripped = true;
     }
-    if (atom < 0) return;
+    if (atom < 0) {
+        d->tripped = moved && mds_cpu_guard_trips(d);
+        return;
+    }
     if (!d->fault) d->fault_atom = atom;
     d->fault |= MDS_FAULT_NOT_FINITE;
     d->tripped = true;
 }
 
 /// End of a step's first list: sites, clock, buffer.
-static void advance(mds_device *d, double limit2)
+static void advance(mds_device *d, const double limit2[2])
 {
     const mds_vsites *s = &d->system->vsite;
     // time is a compensated sum, its carry saved with the state: exact to a rounding after any number of steps and
@@ -240,9 +224,9 @@ static void advance(mds_device *d, double limit2)
         const int32_t slot = d->slot_of[s->site[k]];
         const double *x = d->x[slot], *list = d->x_list[slot], way[3] = {x[0] - list[0], x[1] - list[1], x[2] - list[2]};
 
-        suspect |= !(mds_dot(way, way) <= limit2);
+        suspect |= !(mds_dot(way, way) <= limit2[0]);
     }
-    if (suspect) look_closer(d, limit2);
+    if (suspect) look_closer(d, true);
 }
 
 void mds_cpu_move_flush(mds_device *d)
@@ -252,7 +236,7 @@ void mds_cpu_move_flush(mds_device *d)
     if (!waiting->n) return;
     run_list(d, waiting);
     waiting->n = 0;
-    if (d->move->sums->suspect) look_closer(d, 1e300);
+    if (d->move->sums->suspect) look_closer(d, false);
 }
 
 /// The list that waits, and this one after it.
@@ -290,7 +274,7 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
     if (begins) {
         join(d, &list);
         run_list(d, &list);
-        advance(d, list.limit2[0]);
+        advance(d, list.limit2);
         return MDS_OK;
     }
     if (!mixes && !due && d->listed && d->move->log_scale == 0 && list.kicks && !list.moves) {
@@ -298,7 +282,7 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
         return MDS_OK;
     }
     run_list(d, &list);
-    if (d->move->sums->suspect) look_closer(d, 1e300);
+    if (d->move->sums->suspect) look_closer(d, false);
     const cpu_measure what = {.half_step = half_step, .forces = mixes || (work & MDS_VIRIAL)};
 
     if (mixes || due) mds_cpu_measure(d, &what);

@@ -10,10 +10,6 @@
 
 #include "cpu/cpu.h"
 
-#ifndef MDS_LIGHT
-#define MDS_LIGHT 4.5 // Da: below, an atom counts as light
-#endif
-
 /// Kinds of group that are moved by the vector; groups a batch, the lanes of the widest register.
 enum { CPU_WATER, CPU_XH1, CPU_XH2, CPU_XH3, CPU_FREE, CPU_N_GROUPS };
 enum { CPU_BATCH = 8 };
@@ -120,7 +116,7 @@ typedef struct {
 typedef struct cpu_ops {
     int    n;
     bool   drifts, kicks, moves; // has DRIFT; has KICK; changes x
-    double limit2[2]; // squares of the ways that heavy and light atoms may have gone since the search, nm^2
+    double limit2[2]; // squares of the ways that heavy and light atoms may have gone since the search, nm^2 (guard.c)
     double max_move;  // nm, 0: none
     double tolerance; // of constrained lengths, relative
     cpu_op op[16];

@@ -193,7 +193,7 @@ static void prune(const mds_device *d, cpu_lane *lane)
             double           t[3];
 
             mds_cpu_list_translation(list, entry->image, entry->super, tile[0].j / 2, t);
-            const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = entry->super, .n_masked = entry->n_masked, .column = common.column};
+            const cpu_exact query = {.xq = list->xq_prune, .radius2 = r * r, .t = t, .super = entry->super, .n_masked = entry->n_masked, .column = common.column};
             list->isa->prune(&query, tile, entry->n, lane->scratch, &lane->inner);
         }
     }

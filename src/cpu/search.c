@@ -25,6 +25,7 @@ mds_status mds_cpu_list_open(mds_device *d)
 
     MDS_TRY(mds_isa_find(d->isa, &isa));
     MDS_TRY(mds_alloc(&d->list, 1, sizeof *d->list));
+    MDS_TRY(mds_alloc(&d->list->fast, (size_t)CPU_FAST(d->n_atoms), sizeof *d->list->fast));
     MDS_TRY(mds_alloc(&d->list->lane, (size_t)d->n_threads, sizeof *d->list->lane));
     d->list->isa = isa;
     mds_text_add(&about, "cpu: %s, %d thread%s", isa->name, d->n_threads, d->n_threads == 1 ? "" : "s");
@@ -55,6 +56,8 @@ void mds_cpu_list_close(mds_device *d)
     mds_free(list->lj);
     mds_free(list->type);
     mds_free(list->xq_prune);
+    mds_free(list->light);
+    mds_free(list->fast);
     mds_free(list->matrix);
     mds_free(list->type_lj);
     mds_cpu_common_close(list);
@@ -330,6 +333,7 @@ static mds_status reserve(mds_device *d)
     MDS_TRY(ROOM(list->lj, 2 * 8, 0));
     MDS_TRY(ROOM(list->type, 2 * 4, 0));
     MDS_TRY(ROOM(list->xq_prune, 2 * CPU_LINE, 0));
+    MDS_TRY(ROOM(list->light, CPU_SUPER, 0));
 #undef ROOM
     list->cap_extra = more;
     return MDS_OK;
@@ -460,6 +464,7 @@ static void permute(mds_device *d)
         list->lj[8 * cluster + lane] = (float)list->type_lj[type][0];
         list->lj[8 * cluster + 4 + lane] = (float)list->type_lj[type][1];
         list->type[4 * cluster + lane] = 4 * type;
+        list->light[slot] = atom >= 0 && mds_is_light(s->mass[atom]) ? 1 : 0;
     }
     memcpy(d->x_list, d->x, (size_t)d->n_slots * sizeof *d->x);
     d->list_scale = 1;

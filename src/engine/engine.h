@@ -89,6 +89,11 @@ mds_status mds_key_fail(const mds_config *config, const char *key, mds_status st
 // params.c --------------------------------------------------------------------------------------------
 /// Numbers of the step from the conf, the system and the box; fills params and choices.
 mds_status mds_sim_choose(mds_sim *sim, bool dynamics);
+/// A line of choices.text.
+void mds_sim_say(mds_sim *sim, const char *fmt, ...) MDS_PRINTF(2, 3);
+// lists.c ---------------------------------------------------------------------------------------------
+/// Radii and intervals of the pair lists, once cut-offs, mesh and time step are chosen.
+mds_status mds_sim_choose_list(mds_sim *sim);
 
 // cores.c ---------------------------------------------------------------------------------------------
 /// Cores that this process may use, at least 1.

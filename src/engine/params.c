@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(mds_sim *s, const char *fmt, ...) MDS_PRINTF(2, 3);
-static void say(mds_sim *s, const char *fmt, ...)
+void mds_sim_say(mds_sim *s, const char *fmt, ...)
 {
     va_list args;
 
@@ -41,7 +40,7 @@ static mds_status choose_cutoffs(mds_sim *s)
         if (mds_config_given(c, "nonbonded.coulomb"))
             return mds_key_fail(c, "nonbonded.coulomb", MDS_E_INPUT, "PME needs a periodic box, and there is none; use \"cutoff\"");
         p->coulomb = MDS_COULOMB_CUT;
-        say(s, "coulomb = \"cutoff\": there is no box");
+        mds_sim_say(s, "coulomb = \"cutoff\": there is no box");
     }
     if (p->cut_lj == 0 || p->cut_q == 0) {
         const char *key = mds_config_given(c, "nonbonded.cutoff") ? "nonbonded.cutoff" : p->cut_lj == 0 ? "nonbonded.lj_cutoff" : "nonbonded.coulomb_cutoff";
@@ -117,31 +116,12 @@ static mds_status choose_mesh(mds_sim *s)
     memcpy(p->grid, choice.grid, sizeof p->grid);
     s->choices.force_error = choice.error;
     if (!gaussian && p->split == MDS_SPLIT_GAUSSIAN)
-        say(s, "pme.split = \"gaussian\": the prolate split cannot reach pme.force_error = %g kJ/mol/nm", c->pme.force_error);
-    say(s, "mesh: %s split, %s = %.5g%s, order %d, grid %d x %d x %d, spacing %.4f nm, estimated force error %.3g kJ/mol/nm",
+        mds_sim_say(s, "pme.split = \"gaussian\": the prolate split cannot reach pme.force_error = %g kJ/mol/nm", c->pme.force_error);
+    mds_sim_say(s, "mesh: %s split, %s = %.5g%s, order %d, grid %d x %d x %d, spacing %.4f nm, estimated force error %.3g kJ/mol/nm",
         p->split == MDS_SPLIT_PROLATE ? "prolate" : "Gaussian", p->split == MDS_SPLIT_PROLATE ? "c" : "beta", p->split_shape,
         p->split == MDS_SPLIT_PROLATE ? "" : " 1/nm", p->order, p->grid[0], p->grid[1], p->grid[2],
         fmax(edge[0] / p->grid[0], fmax(edge[1] / p->grid[1], edge[2] / p->grid[2])), choice.error);
     return MDS_OK;
-}
-
-/// Two radii. The outer buffer lasts a scheduled interval for most atoms; a displacement check guards the rest.
-static void choose_list(mds_sim *s)
-{
-    const mds_config *c = s->config;
-    mds_params       *p = &s->params;
-    const double      cut = fmax(p->cut_lj, p->cut_q);
-    const double      buffer = c->nonbonded.list_buffer > 0 ? c->nonbonded.list_buffer : 0.17;
-
-    p->list_interval = c->run.list_interval > 0 ? (int32_t)c->run.list_interval : 20;
-    if (c->run.integrator == MDS_INTEGRATOR_MINIMIZE && c->run.list_interval <= 0) p->list_interval = 10;
-    p->list_radius = cut > 0 ? cut + buffer : 0;
-    p->prune_radius = cut > 0 ? cut + fmin(0.5 * buffer, 0.05) : 0;
-    if (cut > 0)
-        say(s, "list: outer radius %.3f nm, inner %.3f nm, rebuilt every %d steps and whenever an atom has moved %.3f nm",
-            p->list_radius, p->prune_radius, p->list_interval, 0.5 * buffer);
-    else
-        say(s, "list: every pair");
 }
 
 static mds_status choose_coupling(mds_sim *s)
@@ -232,7 +212,7 @@ mds_status mds_sim_choose(mds_sim *s, bool dynamics)
     MDS_TRY(choose_cutoffs(s));
     MDS_TRY(choose_tail(s));
     MDS_TRY(choose_mesh(s));
-    choose_list(s);
+    MDS_TRY(mds_sim_choose_list(s));
     MDS_TRY(choose_coupling(s));
     MDS_TRY(choose_backend(s));
     if (s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) {

@@ -108,7 +108,7 @@ static void hash_number(mds_sha256 *sha, double value)
 static mds_status hash_input(mds_sim *s)
 {
     static const char *const outside[] = {"system.", "output.", "backend.", "cost.", "run.steps", "run.max_wall",
-                                          "run.list_interval", "nonbonded.list_buffer"};
+                                          "run.list_interval", "nonbonded.list_"};
     const mds_system *m = &s->system;
     const size_t      n = (size_t)m->n_atoms, types = (size_t)m->n_types;
     mds_sha256        sha;

@@ -54,6 +54,7 @@ typedef struct {
         bool            coulomb_shift;   // coulomb_modifier
         double          rf_dielectric;
         double          list_buffer;     // nm, 0: chosen
+        double          list_tolerance;  // kJ/mol/ps/atom
     } nonbonded;
     struct {
         mds_split_kind split;

@@ -126,6 +126,8 @@ const mds_key mds_keys[] = {
      .high = 1e6, .zero = "infinite", .help = "Dielectric constant beyond the cut-off of the reaction field."},
     {.name = "nonbonded.list_buffer", NUMBER(nonbonded.list_buffer), .unit = "nm", .value = "0.0", .low = 1e-3, .high = 5,
      .zero = "chosen", .help = "How far the pair list reaches beyond the cut-off."},
+    {.name = "nonbonded.list_tolerance", NUMBER(nonbonded.list_tolerance), .unit = "kJ/mol/ps/atom", .value = "5e-07", .low = 1e-12,
+     .high = 1, .help = "Energy that pairs missing from the lists may cost: list buffers that are not given follow from it."},
     // pme
     {.name = "pme.split", CHOICE(pme.split), .value = "\"prolate\"",
      .choice = {{"prolate", MDS_SPLIT_PROLATE}, {"gaussian", MDS_SPLIT_GAUSSIAN}},

@@ -294,6 +294,10 @@ typedef struct {
     double          list_radius;     // outer list, nm
     double          prune_radius;    // inner list, nm
     int32_t         list_interval;   // steps between scheduled searches
+    int32_t         prune_interval;  // steps between prunings; 0: only when displacements ask for one
+    // by the number of light atoms in a pair (mds_is_light): a pair nearer to the cut-off than this may be missing, nm
+    double          list_depth[3];
+    bool            list_pairwise;   // the guard looks at pairs; false: an atom beyond half the buffer trips (decision 005)
     // mesh
     mds_split_kind split;
     double         split_shape;      // Gaussian: beta, 1/nm. Prolate: c, 1
@@ -315,6 +319,13 @@ typedef struct {
     // minimiser (FIRE): v <- (1 - mix) v + mix |v| f/|f|
     double mix, max_move;              // 1, nm (largest move of an atom in a step; 0 no limit)
 } mds_params;
+
+/// Hydrogens, heavy ones too: atoms that go far between searches and pull little at the cut-off. mass in Da.
+#define MDS_LIGHT 4.5
+static inline bool mds_is_light(double mass)
+{
+    return mass > 0 && mass < MDS_LIGHT;
+}
 
 /// Dispersion correction coefficients of a system for given cut-off and modifier: fills tail_energy and
 /// tail_pressure. <C6> is the mean over pairs that are not excluded (pair density N rho); repulsion is not

@@ -105,5 +105,34 @@ double     mds_pme_structure(int32_t n, const double (*x)[3], const double *char
 mds_status mds_pme_choose(const mds_pme_system *system, double target, double spacing,
                           mds_pme_choice *choice);
 
+/// What the estimator of list buffers knows of a system. Kinds of pairs by the number of light atoms in them (mds_is_light):
+/// 0, 1, 2.
+typedef struct {
+    double           cut, cut_lj;                 // nm: the larger cut-off; that of LJ
+    const mds_short *coulomb;                     // short-range form; charges 0 where there is none
+    double           n_atoms, density;            // 1, atoms per nm^3
+    double           share[2];                    // of all atoms: heavy, light
+    double           speed[2];                    // nm/ps, rms of a component: heavy, light
+    double           qq_mean[3], qq_most[3];      // e^2: product of mean absolute charges; of the largest ones
+    double           lj_mean[3][2], lj_most[3][2];// C6, C12: of the mean pair; of the strongest one
+    double           depth[3];                    // nm: pairs nearer to the cut-off than this may be missed (params.list_depth)
+} mds_buffer_system;
+
+/// How far below the cut-off (nm) the force of every pair of the kind stays under `bound` (kJ/mol/nm); 0: not at all.
+double mds_buffer_depth(const mds_buffer_system *system, int kind, double bound);
+/// Energy (kJ/mol an atom) that a list with that buffer (nm) misses t ps after it was made.
+double mds_buffer_error(const mds_buffer_system *system, double buffer, double t);
+/// The buffer (nm) for which what is missed at t, once every `period` (ps), is `tolerance` (kJ/mol/ps/atom).
+double mds_buffer_for(const mds_buffer_system *system, double t, double period, double tolerance);
+/// How many pairs nearer than cut-off less depth such a list is expected to miss at t: what makes the guard ask for a new one.
+double mds_buffer_misses(const mds_buffer_system *system, double buffer, double t);
+/// Intervals (steps) and buffers (nm) of least cost; what is not 0 in `given` (interval, outer) is kept.
+typedef struct {
+    int32_t list_interval, prune_interval;
+    double  outer, inner;
+} mds_buffer_choice;
+void mds_buffer_choose(const mds_buffer_system *system, double dt, double tolerance, const mds_buffer_choice *given,
+                       mds_buffer_choice *out);
+
 MDS_END
 #endif

@@ -172,26 +172,52 @@ mds_status mds_ref_measure(mds_device *d, bool half_step)
     return MDS_OK;
 }
 
-/// Positions of list atoms must stay within half the buffer. Written so that NaN trips.
-static void check_way(mds_device *d)
+/// The guard of the list, as cpu/guard.c explains it: does any pair that was beyond the list's radius at the search matter now?
+static bool guard_trips(const mds_device *d)
 {
     const mds_params *p = &d->params;
-    const double      cut = fmax(p->cut_lj, p->cut_q), limit = 0.5 * (p->list_radius * d->list_scale - cut);
-    const bool        all_pairs = mds_box_is_none(&d->box) && (p->cut_lj <= 0 || (p->coulomb != MDS_COULOMB_NONE && p->cut_q <= 0));
-    int32_t           i;
+    const double      cut = fmax(p->cut_lj, p->cut_q), radius = p->list_radius * d->list_scale;
+    const mds_images  images = mds_images_of(&d->box);
+    int32_t           n_fast = 0, i, j;
     int               k;
 
     for (i = 0; i < d->n; i++) {
-        double way[3];
+        const int    light = mds_is_light(d->system->mass[i]);
+        const double depth = p->list_pairwise ? fmin(p->list_depth[light], p->list_depth[light + 1]) : 0;
+        double       way[3];
 
-        if (!isfinite(mds_dot(d->x[i], d->x[i])) || !isfinite(mds_dot(d->v[i], d->v[i]))) {
-            if (!(d->fault & MDS_FAULT_NOT_FINITE)) d->fault_atom = i;
-            d->fault |= MDS_FAULT_NOT_FINITE;
-            d->tripped = true;
-        }
         for (k = 0; k < 3; k++) way[k] = d->x[i][k] - d->x_list[i][k];
-        if (d->listed && cut > 0 && !all_pairs && !(mds_norm(way) <= limit)) d->tripped = true;
+        if (mds_norm(way) <= fmin(0.5 * (radius - cut + depth), 0.5 * cut)) continue;
+        if (!p->list_pairwise || mds_norm(way) > 0.5 * cut || ++n_fast > d->n / 100 + 8) return true;
     }
+    for (i = 0; n_fast && i < d->n; i++)
+        for (j = i + 1; j < d->n; j++) {
+            double now[3], then[3];
+
+            for (k = 0; k < 3; k++) now[k] = d->x[i][k] - d->x[j][k];
+            mds_images_nearest(&images, now);
+            for (k = 0; k < 3; k++) then[k] = now[k] - (d->x[i][k] - d->x_list[i][k]) + (d->x[j][k] - d->x_list[j][k]);
+            const double depth = p->list_depth[mds_is_light(d->system->mass[i]) + mds_is_light(d->system->mass[j])];
+            if (mds_norm(now) < cut - depth && mds_norm(then) > radius) return true;
+        }
+    return false;
+}
+
+/// Not a number is a fault and trips; else the guard decides.
+static void check_way(mds_device *d)
+{
+    const mds_params *p = &d->params;
+    const bool        all_pairs = mds_box_is_none(&d->box) && (p->cut_lj <= 0 || (p->coulomb != MDS_COULOMB_NONE && p->cut_q <= 0));
+    int32_t           i;
+
+    for (i = 0; i < d->n; i++) {
+        if (isfinite(mds_dot(d->x[i], d->x[i])) && isfinite(mds_dot(d->v[i], d->v[i]))) continue;
+        if (!(d->fault & MDS_FAULT_NOT_FINITE)) d->fault_atom = i;
+        d->fault |= MDS_FAULT_NOT_FINITE;
+        d->tripped = true;
+    }
+    if (d->tripped || !d->listed || fmax(p->cut_lj, p->cut_q) <= 0 || all_pairs) return;
+    d->tripped = guard_trips(d);
 }
 
 /// End of a step's first list: sites, clock, buffer.

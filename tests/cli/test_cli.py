@@ -23,7 +23,7 @@ FIRST = ["step", "time_ps", "potential_kj_mol", "kinetic_kj_mol", "total_kj_mol"
 
 
 def argon(path="a.conf", steps=40, more="", **output):
-    return conf(path, more, system=MADE, run={"steps": steps, "dt": 0.002, "temperature": 94.4}, nonbonded=COLD,
+    return conf(path, more, system=MADE, run={"steps": steps, "dt": 0.002, "temperature": 94.4, "list_interval": 20}, nonbonded=COLD,
                 output=dict({"energy_every": 10, "trajectory_every": 20}, **output), backend={"threads": 1})
 
 

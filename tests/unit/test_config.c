@@ -123,7 +123,7 @@ static void test_every_key_reaches_its_field(void)
         "nonbonded = { cutoff = 1; lj_cutoff = 1.2; coulomb_cutoff = 1.1; lj_modifier = \"force-switch\";\n"
         "  lj_switch = 1; tail_correction = FALSE; coulomb = \"reaction-field\"; coulomb_modifier = "
         "\"none\";\n"
-        "  rf_dielectric = 78; list_buffer = 0.1; };\n"
+        "  rf_dielectric = 78; list_buffer = 0.1; list_tolerance = 1e-6; };\n"
         "pme = { split = \"gaussian\"; force_error = 0.1; order = 6; spacing = 0.1; grid = [40, 42, 0x2c];\n"
         "  beta = 3.12; };\n"
         "constraints = { kind = \"all-bonds\"; rigid_water = false; hydrogen_mass = 3; tolerance = 1e-10; "
