@@ -38,7 +38,7 @@ LIBRARIES = {
     "hdf5.h": r"src/io/(h5\w*\.[ch]|checkpoint\.c)",
     "netcdf.h": r"src/read/ncrst\.c",
     "fftw3.h": r"src/ref/\w+\.c",
-    "omp.h": r"src/cpu/\w+\.[ch]|src/num/fft\.c",
+    "omp.h": r"src/cpu/\w+\.[ch]|src/engine/cores\.c",
     "mpi.h": r"src/par/comm\.c",
 }
 CALLS = {
