@@ -167,7 +167,8 @@ mds_status mds_sim_choose_list(mds_sim *s)
     mds_params       *p = &s->params;
     const double      cut = fmax(p->cut_lj, p->cut_q);
     mds_buffer_system b = {.cut = cut, .cut_lj = p->cut_lj};
-    mds_buffer_choice choice = {0}, given = {.list_interval = (int32_t)c->run.list_interval, .outer = c->nonbonded.list_buffer};
+    const int32_t     interval = c->run.list_interval > 0 ? (int32_t)c->run.list_interval : s->tuned.list_interval;
+    mds_buffer_choice choice = {0}, given = {.list_interval = interval, .outer = c->nonbonded.list_buffer};
     mds_short         form = {0};
     int               kind;
 

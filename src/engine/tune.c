@@ -109,7 +109,8 @@ static mds_status sample(const tuner *t, candidate *c, double *seconds)
         plain = fmin(plain, mds_clock() - began);
     }
     *seconds = plain;
-    if (c->params.list_interval > 0) *seconds += (search + prune) / c->params.list_interval;
+    if (c->params.list_interval > 0) *seconds += search / c->params.list_interval;
+    if (c->params.prune_interval > 0) *seconds += prune / c->params.prune_interval;
     return MDS_OK;
 }
 
@@ -385,7 +386,7 @@ static mds_status measure(mds_sim *s, mds_tune_mode mode, bool *sure)
 /// What must be the same for an answer to hold. Text without quotes; one line.
 static void write_key(const mds_sim *s, mds_text *out)
 {
-    static const char *const given[] = {"run.list_interval", "nonbonded.list_buffer", "pme.order", "pme.spacing", "pme.grid", "pme.beta", "pme.c",
+    static const char *const given[] = {"run.list_interval", "nonbonded.list_buffer", "nonbonded.list_tolerance", "pme.order", "pme.spacing", "pme.grid", "pme.beta", "pme.c",
                                         "pme.split", "backend.isa", "backend.threads"};
     const mds_params *p = &s->params;
     char              cpu[128];
