@@ -64,6 +64,14 @@ void peek_pairs(const mds_device *d, uint8_t *listed)
     }
 }
 
+bool peek_lj_alone(const mds_device *d)
+{
+    cpu_pair_args common;
+
+    mds_cpu_common_parts(d->list, &common);
+    return common.column && d->list->kernel_common == CPU_COMMON_LJ;
+}
+
 int32_t peek_order(const mds_device *d, const int32_t **atom_of)
 {
     *atom_of = d->atom_of;

@@ -13,6 +13,8 @@ int64_t peek_inside(const mds_device *device);
 /// listed[i n_atoms + j] = 1 for every pair (i, j) of atoms that the inner list holds.
 void peek_pairs(const mds_device *device, uint8_t *listed);
 int64_t peek_prunes(const mds_device *device);
+/// Whether parts of common clusters are done by the kernel for LJ without Coulomb.
+bool peek_lj_alone(const mds_device *device);
 /// Atom of every slot (-1: padding). Returns the number of slots.
 int32_t peek_order(const mds_device *device, const int32_t **atom_of);
 

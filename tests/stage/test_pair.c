@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
+#include "stage/poke_list.h"
 #include "test.h"
 
 static const mds_backend *backend, *oracle;
@@ -283,6 +284,77 @@ static void rules_and_modifiers(void)
     }
 }
 
+static void take_charges(rig *r)
+{
+    memset(r->system.charge, 0, (size_t)r->system.n_atoms * sizeof *r->system.charge);
+}
+
+/// Whether the list of these parameters is done by the kernel for LJ alone, which knows no charge.
+static bool takes_lj_alone(const rig *r)
+{
+    mds_frame   frame = {0};
+    mds_device *d;
+
+    TEST_OK(backend->open(&r->system, &r->params, 1, NULL, &d));
+    run(backend, d, r, 0, &frame);
+    const bool alone = peek_lj_alone(d);
+    backend->close(d);
+    mds_frame_free(&frame);
+    return alone;
+}
+
+/// Fluids without charges, of one type and of four by every rule, with every modifier: they have a kernel of their own, where one
+/// cut-off and the modifier allow it.
+static void lj_fluids(void)
+{
+    static const char *rule_name[] = {"geometric", "Lorentz-Berthelot", "NBFIX", "12-6-4", "one type"};
+    enum { ONE_TYPE = RULE_C4 + 1 };
+    char what[80];
+
+    for (int rule = RULE_GEOMETRIC; rule <= ONE_TYPE; rule++) {
+        rig r = rule == ONE_TYPE ? made("argon", 2000, 0.9, MDS_COULOMB_NONE) : fluid(cube(2.6), rule, 0.9, MDS_COULOMB_NONE);
+
+        take_charges(&r);
+        for (int modifier = MDS_LJ_SHIFT; modifier <= MDS_LJ_FORCE_SWITCH; modifier++) {
+            const bool plain = modifier == MDS_LJ_CUT || modifier == MDS_LJ_SHIFT;
+
+            r.params.lj_modifier = (mds_lj_modifier)modifier;
+            snprintf(what, sizeof what, "no charges, %s, modifier %d", rule_name[rule], modifier);
+            check(what, &r);
+            TEST_INT(takes_lj_alone(&r), plain && rule != RULE_C4);
+            r.params.coulomb = MDS_COULOMB_PME; // of nothing; and its cut-off is nobody's
+            r.params.cut_q = 0.7;
+            snprintf(what, sizeof what, "all charges 0, %s, modifier %d", rule_name[rule], modifier);
+            check(what, &r);
+            TEST_INT(takes_lj_alone(&r), plain && rule != RULE_C4);
+            r.params.coulomb = MDS_COULOMB_NONE;
+            r.params.cut_q = 0.9;
+        }
+        drop(&r);
+    }
+}
+
+/// Two ions far apart in a fluid of 2,000 neutral atoms: no cluster but theirs has a charge, and their force must not be lost.
+static void one_charge_is_enough(void)
+{
+    static const mds_coulomb forms[] = {MDS_COULOMB_PME, MDS_COULOMB_CUT, MDS_COULOMB_REACTION_FIELD};
+    rig                      r = made("argon", 2000, 0.9, MDS_COULOMB_NONE);
+
+    TEST_TRUE(takes_lj_alone(&r));
+    r.system.charge[17] = 1;
+    r.system.charge[1234] = -1;
+    TEST_TRUE(takes_lj_alone(&r)); // charges without Coulomb
+    check("two ions in argon, no Coulomb", &r);
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
+        r.params.coulomb = forms[form];
+        TEST_TRUE(!takes_lj_alone(&r));
+        check("two ions in argon", &r);
+        for (int k = 0; k < 3; k++) r.state.x[1234][k] = r.state.x[17][k] + (k == 2 ? 0.3 : 0); // near each other
+        check("a pair of ions in argon", &r);
+    }
+    drop(&r);
+}
+
 static void boxes(void)
 {
     const mds_box skewed = {{{2.4, 0, 0}, {-1.1, 2.3, 0}, {1.0, -1.0, 2.2}}};
@@ -426,6 +498,8 @@ int main(int argc, char **argv)
     lj_has_its_own_cutoff();
     liquids();
     rules_and_modifiers();
+    lj_fluids();
+    one_charge_is_enough();
     boxes();
     without_box();
     overlaps_are_finite();
