@@ -102,8 +102,8 @@ typedef struct {
     float  radius2;       // nm^2
 } cpu_near;
 
-/// Numbers that pruning n tiles needs: one a tile, six for every 4 tiles of both kinds.
-#define MDS_PRUNE_SCRATCH(n) (3 * (size_t)(n) + 128)
+/// Numbers that pruning n tiles needs: eight classes, a cluster and a mask a tile; the class of each.
+#define MDS_PRUNE_SCRATCH(n) (17 * ((size_t)(n) + 16))
 
 /// A list to be cut down by exact distances.
 typedef struct {

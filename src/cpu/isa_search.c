@@ -129,82 +129,95 @@ int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32
     return kept;
 }
 
-enum { N_KINDS = 3, COMMON_TOO = 2 }; // both, A, B; of common clusters, and of the others
+/// Where tiles go: bit 0: near A, 1: near B, 2: not of common clusters alone. Near neither: to be dropped.
+enum { NEAR_BOTH = 3, OTHERS = 4, N_CLASSES = 8 };
 
-/// Tiles [k0, k1) sorted: for every VF_WIDTH of them a word of bits for both, A alone and B alone of the common clusters, then
-/// of the others. Counts are added to. Returns the end of the words.
-ALWAYS uint32_t *sort_tiles(const cpu_exact *query, bool common, const cpu_tile *tile, const uint32_t *pairs, int32_t k0,
-                            int32_t k1, int32_t count[COMMON_TOO * N_KINDS], uint32_t *word)
+/// Tiles that are being sorted, by class: those that need a mask first, and their masks.
+typedef struct {
+    int32_t  *j[N_CLASSES], *first_j[N_CLASSES];
+    uint32_t *mask[N_CLASSES], *first_mask[N_CLASSES];
+} sorted;
+
+/// Classes of tiles [k0, k1). Without a branch, for which class comes next cannot be foreseen; the scalar work runs beside the
+/// distances' vectors.
+ALWAYS void classify(const cpu_exact *query, const super_atoms *i, bool common, const cpu_tile *tile, int32_t k0, int32_t k1,
+                     uint32_t *class)
 {
-    int32_t k;
-    int     s;
+    const vf radius2 = vf_set(query->radius2);
+    int32_t  k;
 
-    for (k = k0; k < k1; k += VF_WIDTH, word += COMMON_TOO * N_KINDS) {
-        const uint32_t valid = k1 - k >= VF_WIDTH ? (1u << VF_WIDTH) - 1 : (1u << (k1 - k)) - 1;
-        const vi       v = vi_load(pairs + k);
-        const uint32_t a = vi_test(v, 0xffff) & valid, b = vi_test(v, (int32_t)0xffff0000) & valid;
-        uint32_t       others = valid;
+    for (k = k0; k < k1; k++) {
+        const int32_t  j = tile[k].j;
+        const uint32_t pairs = near_pairs(query, i, j, radius2) & tile[k].mask;
+        const uint32_t near = (uint32_t)((pairs & 0xffff) != 0) | (uint32_t)(pairs > 0xffff) << 1;
 
-        if (common) {
-            vi j, mask;
-
-            vi_load_pairs(tile + k, &j, &mask);
-            others = vi_test(vi_gather(query->column, j, valid), INT32_MIN);
-        }
-        word[0] = a & b & ~others;
-        word[1] = a & ~b & ~others;
-        word[2] = b & ~a & ~others;
-        word[3] = a & b & others;
-        word[4] = a & ~b & others;
-        word[5] = b & ~a & others;
-        for (s = common ? 0 : N_KINDS; s < COMMON_TOO * N_KINDS; s++) count[s] += __builtin_popcount(word[s]);
+        class[k] = near | (common ? (uint32_t)query->column[j] >> 31 << 2 : OTHERS);
     }
-    return word;
 }
 
-/// Tiles [k0, k1) to their places at[], and their masks if there are any (at_mask).
-ALWAYS const uint32_t *place_tiles(bool common, const cpu_tile *tile, int32_t k0, int32_t k1, const uint32_t *word,
-                                   int32_t *at[COMMON_TOO * N_KINDS], uint32_t **at_mask)
+/// Mask of a tile as its class has it: 32 bits for both halves, 16 of A or B alone.
+ALWAYS uint32_t mask_of_class(uint32_t mask, uint32_t c)
+{
+    static const uint32_t shift[4] = {0, 0, 16, 0}, keep[4] = {0, 0xffff, 0xffff, 0xffffffff};
+
+    return mask >> shift[c & 3] & keep[c & 3];
+}
+
+/// Tiles [k0, k1) to their classes; with masks, one by one.
+ALWAYS void place_masked(const cpu_tile *tile, const uint32_t *class, int32_t k0, int32_t k1, sorted *to)
 {
     int32_t k;
-    int     s;
 
-    for (k = k0; k < k1; k += VF_WIDTH, word += COMMON_TOO * N_KINDS) {
-        vi j, mask;
+    for (k = k0; k < k1; k++) {
+        *to->j[class[k]]++ = tile[k].j;
+        *to->mask[class[k]]++ = mask_of_class(tile[k].mask, class[k]);
+    }
+}
+
+/// Without masks: VF_WIDTH at once. The stores write past what they keep, and the last turn drops what is past the end.
+ALWAYS void place(bool common, const cpu_tile *tile, uint32_t *class, int32_t k0, int32_t k1, sorted *to)
+{
+    int32_t k = k0;
+
+#if VF_WIDTH == 16
+    memset(class + k1, 0, VF_WIDTH * sizeof *class);
+    for (; k < k1; k += VF_WIDTH) {
+        const vi of = vi_load(class + k);
+        vi       j, mask;
+        int      c;
 
         vi_load_pairs(tile + k, &j, &mask);
-        for (s = common ? 0 : N_KINDS; s < COMMON_TOO * N_KINDS; s++) {
-            at[s] += vi_append(at[s], word[s], j);
-            if (!at_mask) continue;
-            vi of_half = mask; // of both; or of A or B alone
-            if (s % N_KINDS == 1) of_half = mask & 0xffff;
-            if (s % N_KINDS == 2) of_half = (mask >> 16) & 0xffff;
-            at_mask[s] += vi_append(at_mask[s], word[s], of_half);
-        }
+#pragma GCC unroll 8
+        for (c = common ? 0 : OTHERS; c < N_CLASSES; c++)
+            if (c & 3) to->j[c] += vi_append_over(to->j[c], of, c, j);
     }
-    return word;
+#endif
+    (void)common;
+    for (; k < k1; k++) *to->j[class[k]]++ = tile[k].j;
 }
 
-/// A part for the counted tiles, unless there are none, and where they go.
-ALWAYS void add_part(const cpu_exact *query, bool common, const int32_t masked[N_KINDS], const int32_t plain[N_KINDS],
-                     cpu_inner *inner, int32_t *at_masked[N_KINDS], int32_t *at_plain[N_KINDS], uint32_t *at_mask[N_KINDS])
+/// A part of the sorted tiles of common clusters or of the others, unless there are none.
+static void add_part(const cpu_exact *query, bool common, const sorted *from, const int32_t n_masked[N_CLASSES], cpu_inner *inner)
 {
-    cpu_part *part = &inner->part[inner->n_parts];
-    int       k;
+    static const int near[3] = {NEAR_BOTH, 1, 2}; // the order of CPU_BOTH, CPU_A, CPU_B
+    cpu_part        *part = &inner->part[inner->n_parts];
+    int              k;
 
     part->super = query->super;
     part->common = common;
     part->first = inner->n_j;
     part->first_mask = inner->n_mask;
     memcpy(part->t, query->t, sizeof part->t);
-    for (k = 0; k < N_KINDS; k++) {
-        part->n[2 * k] = masked[k];
-        part->n[2 * k + 1] = plain[k];
-        at_masked[k] = inner->j + inner->n_j;
-        at_mask[k] = inner->mask + inner->n_mask;
-        at_plain[k] = at_masked[k] + masked[k];
-        inner->n_j += masked[k] + plain[k];
-        inner->n_mask += masked[k];
+    for (k = 0; k < 3; k++) {
+        const int     c = near[k] + (common ? 0 : OTHERS);
+        const int32_t n = (int32_t)(from->j[c] - from->first_j[c]);
+
+        part->n[2 * k] = n_masked[c];
+        part->n[2 * k + 1] = n - n_masked[c];
+        if (n) memcpy(inner->j + inner->n_j, from->first_j[c], (size_t)n * sizeof *inner->j);
+        if (n_masked[c]) memcpy(inner->mask + inner->n_mask, from->first_mask[c], (size_t)n_masked[c] * sizeof *inner->mask);
+        inner->n_j += n;
+        inner->n_mask += n_masked[c];
     }
     inner->n_parts += inner->n_j > part->first;
 }
@@ -212,22 +225,30 @@ ALWAYS void add_part(const cpu_exact *query, bool common, const int32_t masked[N
 void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
                                  cpu_inner *inner)
 {
-    const vf       radius2 = vf_set(query->radius2);
-    const int32_t *column = query->column, n_masked = query->n_masked;
+    const int32_t *column = query->column;
     const bool     common = column && column[2 * query->super] >= 0 && column[2 * query->super + 1] >= 0;
-    int32_t        masked[COMMON_TOO * N_KINDS] = {0}, plain[COMMON_TOO * N_KINDS] = {0};
-    int32_t       *at_masked[COMMON_TOO * N_KINDS], *at_plain[COMMON_TOO * N_KINDS];
-    uint32_t      *at_mask[COMMON_TOO * N_KINDS], *words = scratch + n + VF_WIDTH, *end;
+    int32_t        n_masked[N_CLASSES];
+    sorted         to;
     super_atoms    i;
-    int32_t        k;
+    const size_t   row = (size_t)n + 16; // and what the last store may write past its end
+    uint32_t      *class = scratch + row * (2 * N_CLASSES);
+    int            c;
 
+    for (c = 0; c < N_CLASSES; c++) {
+        to.j[c] = to.first_j[c] = (int32_t *)scratch + row * (size_t)c;
+        to.mask[c] = to.first_mask[c] = scratch + row * (size_t)(N_CLASSES + c);
+    }
     load_super(query, &i);
-    for (k = 0; k < n; k++) scratch[k] = near_pairs(query, &i, tile[k].j, radius2) & tile[k].mask;
-    end = sort_tiles(query, common, tile, scratch, 0, n_masked, masked, words);
-    sort_tiles(query, common, tile, scratch, n_masked, n, plain, end);
-    add_part(query, true, masked, plain, inner, at_masked, at_plain, at_mask);
-    add_part(query, false, masked + N_KINDS, plain + N_KINDS, inner, at_masked + N_KINDS, at_plain + N_KINDS,
-             at_mask + N_KINDS);
-    place_tiles(common, tile, 0, n_masked, words, at_masked, at_mask);
-    place_tiles(common, tile, n_masked, n, end, at_plain, NULL);
+    if (common)
+        classify(query, &i, true, tile, 0, n, class);
+    else
+        classify(query, &i, false, tile, 0, n, class);
+    place_masked(tile, class, 0, query->n_masked, &to);
+    for (c = 0; c < N_CLASSES; c++) n_masked[c] = (int32_t)(to.j[c] - to.first_j[c]);
+    if (common)
+        place(true, tile, class, query->n_masked, n, &to);
+    else
+        place(false, tile, class, query->n_masked, n, &to);
+    if (common) add_part(query, true, &to, n_masked, inner);
+    add_part(query, false, &to, n_masked, inner);
 }

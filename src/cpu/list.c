@@ -385,7 +385,6 @@ mds_status mds_cpu_list_build(mds_device *d)
     for (t = 0; t < d->n_threads; t++) {
         cpu_lane *lane = &list->lane[t];
 
-        MDS_TRY(mds_grow(&lane->scratch, &lane->cap_scratch, MDS_PRUNE_SCRATCH(n_clusters), sizeof *lane->scratch));
         MDS_TRY(mds_grow(&lane->excluded, &lane->cap_excluded, n_clusters, sizeof *lane->excluded));
         MDS_TRY(mds_grow(&lane->found, &lane->cap_found, n_clusters + 16, sizeof *lane->found));
     }

@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     size_t    first_chunk, first_entry, end_chunk, end_entry; // outer entries: from first up to end, not included
     cpu_inner inner;
-    uint32_t *scratch;  // [MDS_PRUNE_SCRATCH(n_clusters)] for pruning one entry
+    uint32_t *scratch;  // [MDS_PRUNE_SCRATCH(tiles of the longest entry)] for pruning one entry
     uint32_t *excluded; // [n_clusters] bits of excluded pairs with the super at hand; all 0 between supers
     cpu_tile *found;    // [n_clusters + 16] tiles of the super and image at hand
     size_t    cap_part, cap_j, cap_mask, cap_scratch, cap_excluded, cap_found;

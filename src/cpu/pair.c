@@ -199,7 +199,7 @@ static void prune(const mds_device *d, cpu_lane *lane)
     }
 }
 
-/// Room for two parts of every entry: of common clusters, and of the others.
+/// Room for two parts of every entry, of common clusters and of the others, and to sort the tiles of the longest.
 static mds_status grow_parts(mds_device *d)
 {
     cpu_list *list = d->list;
@@ -207,11 +207,15 @@ static mds_status grow_parts(mds_device *d)
 
     for (t = 0; t < d->n_threads; t++) {
         cpu_lane *lane = &list->lane[t];
-        size_t    c = lane->first_chunk, n = lane->end_entry;
+        size_t    c = lane->first_chunk, n = lane->end_entry, most = 0, e;
 
         for (; c < lane->end_chunk; c++) n += list->chunk[c].n_entries;
+        for (c = lane->first_chunk; c <= lane->end_chunk && c < list->n_chunks; c++)
+            for (e = 0; e < list->chunk[c].n_entries; e++)
+                most = (size_t)list->chunk[c].entry[e].n > most ? (size_t)list->chunk[c].entry[e].n : most;
         n -= lane->first_entry;
         MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, 2 * n + 2, sizeof *lane->inner.part));
+        MDS_TRY(mds_grow(&lane->scratch, &lane->cap_scratch, MDS_PRUNE_SCRATCH(most), sizeof *lane->scratch));
     }
     return MDS_OK;
 }

@@ -167,37 +167,12 @@ ALWAYS uint32_t vm_bits(vm m)
 #endif
 }
 
-/// One bit a lane: which lanes of a have any of the bits of b.
-ALWAYS uint32_t vi_test(vi a, int32_t b)
-{
-#if VF_WIDTH == 16
-    return _mm512_test_epi32_mask((__m512i)a, _mm512_set1_epi32(b));
-#else
-    return vm_bits((a & b) != 0);
-#endif
-}
-
 ALWAYS vi vi_load(const void *p) // any alignment
 {
     vi v;
 
     memcpy(&v, p, sizeof v);
     return v;
-}
-
-/// table[index] for the lanes of `valid`, 0 for the others.
-ALWAYS vi vi_gather(const int32_t *table, vi index, uint32_t valid)
-{
-#if VF_WIDTH == 16
-    return (vi)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)valid, (__m512i)index, table, 4);
-#else
-    vi  v = {0};
-    int k;
-
-    for (k = 0; k < VF_WIDTH; k++)
-        if (valid >> k & 1) v[k] = table[index[k]];
-    return v;
-#endif
 }
 
 /// Even and odd elements of 2 VF_WIDTH integers.
@@ -222,21 +197,16 @@ ALWAYS void vi_load_pairs(const void *p, vi *even, vi *odd)
 #endif
 }
 
-/// Write the lanes of `bits`, packed; nothing beyond them. Returns how many.
-ALWAYS int32_t vi_append(void *to, uint32_t bits, vi v)
-{
 #if VF_WIDTH == 16
-    const int32_t n = __builtin_popcount(bits);
+/// Write the lanes of v where a is b, packed, and something beyond them up to a whole vector. Returns how many.
+ALWAYS int32_t vi_append_over(int32_t *to, vi a, int32_t b, vi v)
+{
+    const __mmask16 m = _mm512_cmpeq_epi32_mask((__m512i)a, _mm512_set1_epi32(b));
 
-    _mm512_mask_storeu_epi32(to, (__mmask16)((1u << n) - 1), _mm512_maskz_compress_epi32((__mmask16)bits, (__m512i)v));
-    return n;
-#else
-    int32_t *out = to, n = 0;
-
-    for (; bits; bits &= bits - 1) out[n++] = v[__builtin_ctz(bits)];
-    return n;
-#endif
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, (__m512i)v));
+    return __builtin_popcount(m);
 }
+#endif
 
 /// a where the mask is set, 0 elsewhere (a may be infinite or NaN there).
 ALWAYS vf vf_keep(vm m, vf a)
@@ -348,19 +318,19 @@ ALWAYS void vf_add_to_line(float *f, vf x, vf y, vf z)
 /// out[g] += sum of group g: the force on atom i = g.
 ALWAYS void vf_add_groups(float *out, vf a)
 {
-#if VF_WIDTH == 4
-    out[0] += (a[0] + a[1]) + (a[2] + a[3]);
-#else
-    int g;
-
 #if VF_WIDTH == 16
+    const __m512i first = _mm512_castsi128_si512(_mm_setr_epi32(0, 4, 8, 12));
+
     a += (vf)_mm512_permute_ps((__m512)a, 0xb1);
     a += (vf)_mm512_permute_ps((__m512)a, 0x4e);
-#else
+    _mm_storeu_ps(out, _mm_add_ps(_mm_loadu_ps(out), _mm512_castps512_ps128(_mm512_permutexvar_ps(first, (__m512)a))));
+#elif VF_WIDTH == 8
     a += (vf)_mm256_permute_ps((__m256)a, 0xb1);
     a += (vf)_mm256_permute_ps((__m256)a, 0x4e);
-#endif
-    for (g = 0; g < VF_GROUPS; g++) out[g] += a[4 * g];
+    out[0] += a[0];
+    out[1] += a[4];
+#else
+    out[0] += (a[0] + a[1]) + (a[2] + a[3]);
 #endif
 }
 
