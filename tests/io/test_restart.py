@@ -144,7 +144,7 @@ def case_torn():
     with tempfile.TemporaryDirectory() as work:
         path = conf(work, 100000, "output.trajectory_every = 1L; output.checkpoint_every = 10L; output.energy_every = 1L")
         random.seed(4)
-        unreadable = 0
+        torn = set()  # files that a kill has left unreadable: the run leaves them alone and goes on in a new part
         for k in range(25):
             p = subprocess.Popen([mdsim, path, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             wait_for_progress(p, work)
@@ -152,17 +152,19 @@ def case_torn():
             p.kill()
             _, err = p.communicate()
             check(p.returncode == -9, "kill %d: the run was alive (%s)" % (k, err.strip()))
-            if os.path.exists(work + "/run.h5md"):
+            for name in sorted(f for f in os.listdir(work) if f.endswith(".h5md") and f not in torn):
                 try:
-                    steps = frame_steps(work + "/run.h5md")
-                    if steps != list(range(len(steps))):
-                        unreadable += 1
-                        print("notice: steps %s ..." % steps[:5])
-                except OSError as e:
-                    unreadable += 1
-                    print("notice: %s" % e)
-        # a kill between two writes of one flush can leave the newest metadata unreadable; the resume then starts a new part
-        check(unreadable <= 1, "trajectory opened with regular steps after %d of 25 kills" % (25 - unreadable))
+                    steps = frame_steps(os.path.join(work, name))
+                    first = steps[0] if len(steps) else 0
+                    if list(steps) != list(range(first, first + len(steps))):
+                        torn.add(name)
+                        print("notice: %s: steps %s ..." % (name, steps[:5]))
+                except (OSError, KeyError) as e:
+                    torn.add(name)
+                    print("notice: %s: %s" % (name, e))
+        # a kill between two writes of one flush leaves newest metadata unreadable. With a frame every step the run writes nearly all
+        # the time: 2 of 28 kills did so in two trials, and more than 6 of 25 have a chance of 0.2 %
+        check(len(torn) <= 6, "%d of 25 kills left a trajectory that cannot be read" % len(torn))
         p = subprocess.Popen([mdsim, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         wait_for_progress(p, work)
         p.send_signal(signal.SIGTERM)
