@@ -72,6 +72,20 @@ mds_status mds_grow(void *pointer, size_t *capacity, size_t need, size_t size)
     return MDS_OK;
 }
 
+mds_status mds_fit(void *pointer, size_t *capacity, size_t n, size_t size)
+{
+    void *old, *fitted;
+
+    if (*capacity <= n) return MDS_OK;
+    memcpy(&old, pointer, sizeof old);
+    MDS_TRY(mds_alloc(&fitted, n, size));
+    if (n) memcpy(fitted, old, n * size);
+    free(old);
+    memcpy(pointer, &fitted, sizeof fitted);
+    *capacity = n;
+    return MDS_OK;
+}
+
 void mds_free(void *memory)
 {
     free(memory);

@@ -171,9 +171,12 @@ static mds_work work_resumed(const mds_sim *s)
     return s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE ? work | MDS_OBSERVE | MDS_ENERGY : work;
 }
 
-static mds_status start_resumed(mds_sim *s, const mds_checkpoint *chk)
+/// The state of the checkpoint becomes the start; its arrays move over.
+static mds_status start_resumed(mds_sim *s, mds_checkpoint *chk)
 {
-    MDS_TRY(mds_state_copy(&s->start, &chk->state));
+    mds_state_free(&s->start);
+    s->start = chk->state;
+    chk->state.x = chk->state.v = NULL;
     s->step = s->first_step = chk->state.step;
     s->elapsed_before = chk->elapsed_wall;
     s->resumed = true;
@@ -263,6 +266,7 @@ static mds_status write_final(mds_sim *s)
     mds_text   title = {0};
     mds_status status;
 
+    mds_frame_free_arrays(&s->kept); // its checkpoint is written
     MDS_TRY(look(s, MDS_FIELD_X | MDS_FIELD_V, &s->frame));
     mds_frame_sort(&s->frame);
     mds_text_add(&title, "mdsim, step %lld, t= %.5f ps", (long long)s->frame.step, s->frame.time);
@@ -272,10 +276,22 @@ static mds_status write_final(mds_sim *s)
     return status;
 }
 
+/// What only the start needed: 0.1 kB an atom. The box and the other scalars stay.
+static void release_start(mds_sim *s)
+{
+    mds_free(s->start.x);
+    mds_free(s->start.v);
+    s->start.x = s->start.v = NULL;
+    mds_frame_free_arrays(&s->frame);
+}
+
 static mds_status run_and_close(mds_sim *s)
 {
     const bool minimize = s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE;
-    mds_status status = minimize ? mds_minimize(s) : mds_run(s);
+    mds_status status;
+
+    if (!minimize) release_start(s); // a minimisation goes back to it
+    status = minimize ? mds_minimize(s) : mds_run(s);
 
     if (status == MDS_E_WRITE) { // a full disk: what is flushed is good; the checkpoint may still fit
         const char *reason = mds_error_text();
@@ -348,7 +364,7 @@ static mds_status run_fresh(mds_sim *s)
     return run_and_close(s);
 }
 
-static mds_status run_resumed(mds_sim *s, const mds_checkpoint *chk, bool same_outputs)
+static mds_status run_resumed(mds_sim *s, mds_checkpoint *chk, bool same_outputs)
 {
     mds_choices_adopt(s, chk);
     MDS_TRY(start_resumed(s, chk));

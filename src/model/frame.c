@@ -20,12 +20,20 @@ mds_status mds_frame_reserve(mds_frame *f, int32_t n, uint32_t fields)
     return MDS_OK;
 }
 
-void mds_frame_free(mds_frame *f)
+void mds_frame_free_arrays(mds_frame *f)
 {
     mds_free(f->id);
     mds_free(f->x);
     mds_free(f->v);
     mds_free(f->f);
+    f->id = NULL;
+    f->x = f->v = f->f = NULL;
+    f->n = f->capacity = 0;
+}
+
+void mds_frame_free(mds_frame *f)
+{
+    mds_frame_free_arrays(f);
     memset(f, 0, sizeof *f);
 }
 

@@ -383,6 +383,8 @@ enum { MDS_FIELD_X = 1u << 0, MDS_FIELD_V = 1u << 1, MDS_FIELD_F = 1u << 2 };
 /// Room for n atoms and the given arrays; an array that exists stays.
 mds_status mds_frame_reserve(mds_frame *frame, int32_t n, uint32_t fields);
 void       mds_frame_free(mds_frame *frame);
+/// The scalars stay; the arrays come back with the next frame that has some.
+void       mds_frame_free_arrays(mds_frame *frame);
 /// Scalars and the arrays that `from` holds; `to` keeps and grows its own memory.
 mds_status mds_frame_copy(mds_frame *to, const mds_frame *from);
 /// Rows into global order (id[k] = k).

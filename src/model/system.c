@@ -475,6 +475,33 @@ fail:
     return status;
 }
 
+/// What was grown by halves to its size: a tenth of a million waters' memory would be empty room.
+static mds_status fit_arrays(mds_system *s)
+{
+    const size_t n = (size_t)s->n_atoms, residues = (size_t)s->name.n_residues, links = (size_t)s->constraint.n;
+    int          kind;
+
+#define FIT(array, capacity, count) MDS_TRY(mds_fit(&(array), &(capacity), count, sizeof *(array)))
+    FIT(s->type, s->cap_type, n);
+    FIT(s->atomic_number, s->cap_number, n);
+    FIT(s->charge, s->cap_charge, n);
+    FIT(s->mass, s->cap_mass, n);
+    FIT(s->name.atom, s->cap_atom_name, n);
+    FIT(s->name.residue_of, s->cap_residue_of, n);
+    FIT(s->name.residue, s->name.cap_residue, residues);
+    FIT(s->name.residue_number, s->name.cap_number, residues);
+    FIT(s->constraint.atom, s->constraint.cap_atom, 2 * links);
+    FIT(s->constraint.length, s->constraint.cap_length, links);
+    for (kind = 0; kind < MDS_N_TERMS; kind++) {
+        mds_terms *t = &s->term[kind];
+
+        FIT(t->atom, t->cap_atom, (size_t)t->n * (size_t)mds_term_table[kind].n_atoms);
+        FIT(t->param, t->cap_param, (size_t)t->n * (size_t)mds_term_table[kind].n_params);
+    }
+#undef FIT
+    return MDS_OK;
+}
+
 mds_status mds_system_freeze(mds_system *s)
 {
     double  charge = 0;
@@ -490,6 +517,7 @@ mds_status mds_system_freeze(mds_system *s)
     MDS_TRY(build_exclusions(s));
     MDS_TRY(mds_system_group_constraints(s));
     if (!s->molecule_start) MDS_TRY(find_molecules(s));
+    MDS_TRY(fit_arrays(s));
     for (i = 0; i < s->n_atoms; i++) charge += s->charge[i];
     s->total_charge = charge;
     s->has_lj_tail_pairs = false;
