@@ -131,7 +131,10 @@ def case_compare():
     check(p.returncode == 0 and len(lines) == 1 and lines[0].startswith("argon-500") and "faster" in lines[0] and float(lines[0].split()[5]) > 2, "ten times faster; another size is no match", p.stdout + p.stderr)
     old[0]["ms_per_step"] /= 1e4
     write("old.json", json.dumps(old, indent=1))
-    p = run("bench", *words, "--compare", "old.json")
+    for _ in range(5):  # blocks of so small a case can spread by more than their median while others use the machine: no verdict then
+        p = run("bench", *words, "--compare", "old.json")
+        if p.returncode or "within the spread" not in p.stdout:
+            break
     check(p.returncode == 0 and "slower" in p.stdout, "a thousand times slower", p.stdout + p.stderr)
     good = json.dumps(old)
     for text, what in (("", "empty"), (good[:-10], "cut"), ("{}", "no array"), ("[1]", "no cases"), ('[{"case": 5}]', "a name that is a number"), ("[" * 5000, "deep"),

@@ -153,7 +153,7 @@ def broken():
     code, said = finish(start(disk("six", "short"), **fake_rclone('[[ "$*" == *copyto*manifest* ]]')))
     check(code == 74, "a completed run that cannot be saved: 74", (code, said))
     # a notice by file
-    prepared("told", "third")
+    prepared("told", "third", steps=100 * STEPS)  # only the notice ends it
     with open("told/job.env", "a") as f:
         f.write("notice=going\n")
     p = start(disk("seven", "told"))
