@@ -5,6 +5,7 @@
 //
 // Core cycles an atom: seconds times threads times the clock rate, which is measured beside the phases with a chain of
 // dependent additions (one a cycle on every core we know). Times are the median over repeats, so a warm cache.
+#include "engine/engine.h"
 #include "cpu/cpu.h"
 #include "cpu/isa_mesh.h"
 #include "model/model.h"
@@ -14,29 +15,6 @@
 #include <string.h>
 
 enum { REPEATS = 60 };
-
-static double clock_rate(void)
-{
-    double best = 0;
-
-    for (int round = 0; round < 5; round++) {
-        const long   n = 4000000;
-        const double start = mds_clock();
-        long         sum = round;
-
-        // several a turn: a loop of one may take two cycles, where its jump happens to cross a cache line
-        for (long k = 0; k < n; k += 8)
-#pragma GCC unroll 8
-            for (int j = 0; j < 8; j++) {
-                __asm__ volatile("" : "+r"(sum));
-                sum += 3;
-            }
-        __asm__ volatile("" : : "r"(sum));
-        const double rate = (double)n / (mds_clock() - start);
-        if (rate > best) best = rate;
-    }
-    return best;
-}
 
 #define MUST(call)                                                                                           \
     do {                                                                                                     \
@@ -130,7 +108,7 @@ int main(int argc, char **argv)
         TIME(7, mds_cpu_mesh_stage(d, MDS_MESH_ALL, 0))
         MUST(mds_backend_cpu.finish(d, 0));
     }
-    const double rate = clock_rate();
+    const double rate = mds_machine_clock();
     cycles = rate * threads / system.n_atoms;
     for (p = 0; p < 8; p++) middle[p] = median(t[p], REPEATS) * cycles;
     printf("%s, %d atoms, order %d, %d^3, clock %.2f GHz: core cycles an atom\n", d->about, system.n_atoms, order, n, rate * 1e-9);

@@ -6,7 +6,7 @@
 // Real steps of the input, every stage timed apart; medians, with and without energies; measure and couple in every tenth step.
 // With nothing due the second half of a move waits for the first of the next step, and costs nothing where it is called. Between stages a buffer of `cold` times
 // 2 MiB is read, as pairs and mesh do: a stage finds its arrays where it would find them in a run. Core cycles are
-// seconds times the clock rate, which is measured with a chain of dependent additions (bench_pair.c).
+// seconds times the clock rate, which is measured with a chain of dependent additions (mds_machine_clock).
 #include "cpu/move.h"
 #include "engine/engine.h"
 
@@ -24,26 +24,6 @@
 
 enum { BONDED, EXCLUDED, FINISH, BEFORE, AFTER, MEASURE, COUPLE, N_STAGES };
 static const char *const names[] = {"bonded", "excluded", "finish", "move before", "move after", "measure", "couple"};
-
-static double clock_rate(void)
-{
-    double best = 0;
-
-    for (int round = 0; round < 5; round++) {
-        const long   n = 4000000;
-        const double start = mds_clock();
-        long         sum = round;
-
-        for (long k = 0; k < n; k++) {
-            __asm__ volatile("" : "+r"(sum));
-            sum += 3;
-        }
-        __asm__ volatile("" : : "r"(sum));
-        const double rate = (double)n / (mds_clock() - start);
-        if (rate > best) best = rate;
-    }
-    return best;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -129,7 +109,7 @@ int main(int argc, char **argv)
     char *buffer = calloc(w.n + 1, 1);
     w.buffer = buffer;
     for (int k = 0; k < N_STAGES; k++) w.seconds[k] = calloc((size_t)n, sizeof(double));
-    const double rate = clock_rate(), per_atom = rate * sim.threads / sim.system.n_atoms;
+    const double rate = mds_machine_clock(), per_atom = rate * sim.threads / sim.system.n_atoms;
 
     printf("%s, %d atoms, clock %.2f GHz; medians of %d steps\n", sim.be->describe(sim.dev), sim.system.n_atoms,
            rate * 1e-9, n);

@@ -5,6 +5,7 @@
 //
 // Core cycles are seconds times the clock rate, which is measured beside the kernels with a chain of dependent additions (one
 // a cycle on every core we know), because time stamp counters tick at another rate. A slot is one of the 16 pairs of a tile.
+#include "engine/engine.h"
 #include "cpu/list.h"
 
 #include <stdio.h>
@@ -22,26 +23,6 @@ static double now(void)
     if (threads_used > 1) return mds_clock();
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double clock_rate(void)
-{
-    double best = 0;
-
-    for (int round = 0; round < 5; round++) {
-        const long   n = 4000000;
-        const double start = now();
-        long         sum = round;
-
-#pragma GCC unroll 16
-        for (long k = 0; k < n; k++) { // unrolled: the loop's own branch can take two cycles
-            sum += 3;
-            __asm__ volatile("" : "+r"(sum));
-        }
-        const double rate = (double)n / (now() - start);
-        if (rate > best) best = rate;
-    }
-    return best;
 }
 
 #define MUST(call)                                                                                           \
@@ -125,7 +106,7 @@ int main(int argc, char **argv)
     mds_cpu_list_statistics(d, &s);
     force -= excluded;
     energy -= excluded; // nearly
-    const double rate = clock_rate(), atoms = system.n_atoms, slots = (double)s.inner_pairs;
+    const double rate = mds_machine_clock(), atoms = system.n_atoms, slots = (double)s.inner_pairs;
 
     printf("%s, %d atoms, cut %.3f list %.3f prune %.3f nm, clock %.2f GHz\n", d->about, system.n_atoms, cut,
            params.list_radius, params.prune_radius, rate * 1e-9);
