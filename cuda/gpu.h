@@ -19,6 +19,8 @@
 
 #ifdef EMU_CUDA
 #define GPU_NAME(stage) mds_emu_##stage
+#define GPU_TABLE mds_backend_emu
+#define GPU_LABEL "emu"
 #define GPU_START(kernel, grid, block, shared, stream, ...)                                                  \
     emu_launch_typed(#kernel, kernel, grid, block, shared, stream, __VA_ARGS__)
 #define GPU_SHARED(type, name, dims)                                                                         \
@@ -27,6 +29,8 @@
 #define GPU_SHARED_DYN(type, name) type *const name = static_cast<type *>(emu_shared_dynamic())
 #else
 #define GPU_NAME(stage) mds_cuda_##stage
+#define GPU_TABLE mds_backend_cuda
+#define GPU_LABEL "cuda"
 #define GPU_START(kernel, grid, block, shared, stream, ...) (kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__)
 #define GPU_SHARED(type, name, dims) __shared__ type name dims
 #define GPU_SHARED_DYN(type, name)                                                                           \
@@ -71,18 +75,16 @@ static __device__ __forceinline__ unsigned gpu_ballot(bool p)
     return __ballot_sync(GPU_ALL, p);
 }
 
-/// Add v, in units of 1/scale, to a sum that does not depend on the order of its terms. Values are kept within 2^61: a larger
-/// one, or NaN, sets *fault. Two's complement wraps, so the sum is made of unsigned numbers.
-static __device__ __forceinline__ void gpu_add_fixed(unsigned long long *sum, float v, float scale, unsigned *fault)
+/// Add v, in units of 1/scale, to a sum that does not depend on the order of its terms. Returns false where v does not fit: then it
+/// is cut to +-2^59/scale, and not a number counts as 0. Two's complement wraps, so the sum is made of unsigned numbers.
+static __device__ __forceinline__ bool gpu_add_fixed(unsigned long long *sum, float v, float scale)
 {
-    const float limit = 2305843009213693952.0f; // 2^61
-    float       scaled = v * scale;
+    const float limit = 576460752303423488.0f; // 2^59: sixteen such terms still fit
+    const float scaled = v * scale;
+    const bool  fits = fabsf(scaled) < limit;
 
-    if (!(fabsf(scaled) < limit)) {
-        atomicOr(fault, 1u);
-        scaled = 0;
-    }
-    atomicAdd(sum, (unsigned long long)__float2ll_rn(scaled));
+    atomicAdd(sum, (unsigned long long)__float2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0f));
+    return fits;
 }
 
 #endif

@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of backends: one row each, compiled in or not.
+// The list of backends: one row each, linked in or not.
 #include "backend/backend.h"
 
 #include <string.h>
 
 extern const mds_backend mds_backend_ref, mds_backend_cpu;
-#ifdef MDS_HAVE_CUDA
-extern const mds_backend mds_backend_cuda;
-#define CUDA_ROW &mds_backend_cuda
-#else
-#define CUDA_ROW NULL
-#endif
-#ifdef MDS_HAVE_EMU
-extern const mds_backend mds_backend_emu;
-#define EMU_ROW &mds_backend_emu
-#else
-#define EMU_ROW NULL
-#endif
+// present in programs that were linked with the backend, else NULL
+extern const mds_backend mds_backend_cuda __attribute__((weak)), mds_backend_emu __attribute__((weak));
 
 static const struct {
     const char        *name;
     const mds_backend *backend;
-} rows[] = {{"ref", &mds_backend_ref}, {"cpu", &mds_backend_cpu}, {"cuda", CUDA_ROW}, {"emu", EMU_ROW}};
+} rows[] = {{"ref", &mds_backend_ref}, {"cpu", &mds_backend_cpu}, {"cuda", &mds_backend_cuda}, {"emu", &mds_backend_emu}};
 
 mds_status mds_backend_find(const char *name, const mds_backend **out)
 {

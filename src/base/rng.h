@@ -5,6 +5,8 @@
 #ifndef MDS_RNG_H
 #define MDS_RNG_H
 
+#include "base/inline.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -18,7 +20,7 @@ enum {
     MDS_RNG_MINIMIZE = 6 // parting atoms at one point
 };
 
-static inline void mds_philox(const uint32_t counter[4], uint64_t key, uint32_t out[4])
+MDS_INLINE void mds_philox(const uint32_t counter[4], uint64_t key, uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
@@ -42,7 +44,7 @@ static inline void mds_philox(const uint32_t counter[4], uint64_t key, uint32_t 
 }
 
 /// Four uniform numbers in (0, 1), 1. `index` is an atom id or a draw number.
-static inline void mds_uniform4(uint64_t seed, uint32_t purpose, uint64_t step, uint32_t index, double out[4])
+MDS_INLINE void mds_uniform4(uint64_t seed, uint32_t purpose, uint64_t step, uint32_t index, double out[4])
 {
     const uint32_t counter[4] = {(uint32_t)step, (uint32_t)(step >> 32), index, purpose};
     uint32_t       bits[4];
@@ -53,7 +55,7 @@ static inline void mds_uniform4(uint64_t seed, uint32_t purpose, uint64_t step, 
 }
 
 /// Four independent Gaussian numbers, mean 0, variance 1.
-static inline void mds_gauss4(uint64_t seed, uint32_t purpose, uint64_t step, uint32_t index, double out[4])
+MDS_INLINE void mds_gauss4(uint64_t seed, uint32_t purpose, uint64_t step, uint32_t index, double out[4])
 {
     double u[4];
     int    k;

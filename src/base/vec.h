@@ -6,6 +6,8 @@
 #ifndef MDS_VEC_H
 #define MDS_VEC_H
 
+#include "base/inline.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -13,36 +15,36 @@ typedef struct {
     double a[3][3]; // rows are box vectors, nm
 } mds_box;
 
-static inline double mds_dot(const double a[3], const double b[3])
+MDS_INLINE double mds_dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static inline void mds_cross(const double a[3], const double b[3], double out[3])
+MDS_INLINE void mds_cross(const double a[3], const double b[3], double out[3])
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static inline double mds_norm(const double a[3])
+MDS_INLINE double mds_norm(const double a[3])
 {
     return sqrt(mds_dot(a, a));
 }
 
-static inline bool mds_box_is_none(const mds_box *box)
+MDS_INLINE bool mds_box_is_none(const mds_box *box)
 {
     return !(box->a[0][0] > 0 && box->a[1][1] > 0 && box->a[2][2] > 0);
 }
 
 /// Volume, nm^3 (0 without a box).
-static inline double mds_box_volume(const mds_box *box)
+MDS_INLINE double mds_box_volume(const mds_box *box)
 {
     return box->a[0][0] * box->a[1][1] * box->a[2][2];
 }
 
 /// Inverse as columns: fractional coordinate s_k = sum_d x_d inv[d][k]. 1/nm. Needs a box.
-static inline void mds_box_inverse(const mds_box *box, double inv[3][3])
+MDS_INLINE void mds_box_inverse(const mds_box *box, double inv[3][3])
 {
     const double(*h)[3] = box->a;
 
@@ -56,7 +58,7 @@ static inline void mds_box_inverse(const mds_box *box, double inv[3][3])
 }
 
 /// Perpendicular widths along the three reciprocal directions, nm.
-static inline void mds_box_widths(const mds_box *box, double width[3])
+MDS_INLINE void mds_box_widths(const mds_box *box, double width[3])
 {
     double inv[3][3];
     int    k;
@@ -66,13 +68,13 @@ static inline void mds_box_widths(const mds_box *box, double width[3])
         width[k] = 1 / sqrt(inv[0][k] * inv[0][k] + inv[1][k] * inv[1][k] + inv[2][k] * inv[2][k]);
 }
 
-static inline bool mds_box_is_rectangular(const mds_box *box)
+MDS_INLINE bool mds_box_is_rectangular(const mds_box *box)
 {
     return box->a[1][0] == 0 && box->a[2][0] == 0 && box->a[2][1] == 0;
 }
 
 /// d + one of the 27 combinations of box vectors with coefficients -1, 0, 1: the shortest, into d. Returns its square.
-static inline double mds_box_best_of_27(const mds_box *box, double d[3])
+MDS_INLINE double mds_box_best_of_27(const mds_box *box, double d[3])
 {
     const double(*h)[3] = box->a;
     double best[3] = {d[0], d[1], d[2]}, least = mds_dot(d, d);
@@ -94,7 +96,7 @@ static inline double mds_box_best_of_27(const mds_box *box, double d[3])
 
 /// Half the shortest lattice vector, nm: up to this distance a neighbour is one image only, so it bounds every cut-off.
 /// In a skewed box it is more than half the smallest perpendicular width. HUGE_VAL without a box.
-static inline double mds_box_reach(const mds_box *box)
+MDS_INLINE double mds_box_reach(const mds_box *box)
 {
     const double(*h)[3] = box->a;
     double least = HUGE_VAL;
@@ -120,7 +122,7 @@ typedef struct {
     double  inv[3][3]; // 1/nm
 } mds_images;
 
-static inline mds_images mds_images_of(const mds_box *box)
+MDS_INLINE mds_images mds_images_of(const mds_box *box)
 {
     mds_images m;
     double     width[3];
@@ -140,7 +142,7 @@ static inline mds_images mds_images_of(const mds_box *box)
 }
 
 /// Replace d by its nearest periodic image, in any reduced box. No box: unchanged.
-static inline void mds_images_nearest(const mds_images *m, double d[3])
+MDS_INLINE void mds_images_nearest(const mds_images *m, double d[3])
 {
     const double(*h)[3] = m->box.a;
     double s0, s1, s2;
@@ -157,7 +159,7 @@ static inline void mds_images_nearest(const mds_images *m, double d[3])
 }
 
 /// The same for one vector.
-static inline void mds_box_nearest(const mds_box *box, double d[3])
+MDS_INLINE void mds_box_nearest(const mds_box *box, double d[3])
 {
     const mds_images m = mds_images_of(box);
 

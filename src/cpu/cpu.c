@@ -39,36 +39,16 @@ static void cpu_close(mds_device *d)
     mds_free(d);
 }
 
-/// Coulomb polynomial and split from the parameters. k_max covers the corners of the mesh's Brillouin zone.
+/// Coulomb polynomial and split from the parameters.
 static mds_status set_coulomb(mds_device *d)
 {
     const mds_params *p = &d->params;
-    // of the value at r = 0, some 8 (prolate) and 25 (Gaussian) times 1/rc^2: a pair force is then good to a few 1e-3
-    // kJ/mol/nm, as good as floats make it (num/short.c takes the potential closer)
-    const double tolerance = p->split == MDS_SPLIT_PROLATE ? 1e-6 : 3e-7;
+    mds_short_wish    wish = {(mds_num_coulomb)p->coulomb, (mds_num_split)p->split, p->split_shape, p->cut_q, p->coulomb_shift,
+                              p->rf_dielectric, 1};
 
-    mds_split_free(&d->split);
-    switch (p->coulomb) {
-    case MDS_COULOMB_PME: {
-        // the smallest spacing is bounded by the grid on the smallest box edge; 4x covers corners and shrinking boxes
-        double h = 1;
-        int    k;
-
-        for (k = 0; k < 3; k++)
-            if (d->box.a[k][k] > 0) h = fmin(h, d->box.a[k][k] / p->grid[k]);
-        MDS_TRY(mds_split_init(&d->split, p->split == MDS_SPLIT_PROLATE ? MDS_NUM_PROLATE : MDS_NUM_GAUSSIAN,
-                               p->split_shape, p->cut_q, 4 * 3.15 / h));
-        return mds_short_ewald(&d->split, p->coulomb_shift && p->split == MDS_SPLIT_GAUSSIAN, tolerance, &d->short_range);
-    }
-    case MDS_COULOMB_REACTION_FIELD:
-        mds_short_reaction_field(p->cut_q, p->rf_dielectric, &d->short_range);
-        return MDS_OK;
-    case MDS_COULOMB_CUT:
-    case MDS_COULOMB_NONE:
-        mds_short_cutoff(p->cut_q, p->coulomb == MDS_COULOMB_CUT && p->coulomb_shift, &d->short_range);
-        return MDS_OK;
-    }
-    MDS_FAIL(MDS_E_INTERNAL, "unknown Coulomb form %d", (int)p->coulomb);
+    for (int k = 0; k < 3; k++)
+        if (d->box.a[k][k] > 0 && p->grid[k] > 0) wish.spacing = fmin(wish.spacing, d->box.a[k][k] / p->grid[k]);
+    return mds_short_form(&wish, &d->split, &d->short_range);
 }
 
 static mds_status cpu_fill(mds_device *d, const mds_system *system, const mds_params *params, int threads,
@@ -142,19 +122,9 @@ static mds_status derive(mds_device *d)
     return d->params.coulomb == MDS_COULOMB_PME ? mds_cpu_mesh_set(d) : MDS_OK;
 }
 
-/// Whether lists, polynomials and mesh follow from both alike: the minimiser sets a new time step in every step.
-static bool same_forces(const mds_params *a, const mds_params *b)
-{
-    return a->lj_modifier == b->lj_modifier && a->coulomb == b->coulomb && a->coulomb_shift == b->coulomb_shift &&
-           a->cut_lj == b->cut_lj && a->cut_q == b->cut_q && a->lj_switch == b->lj_switch &&
-           a->rf_dielectric == b->rf_dielectric && a->list_radius == b->list_radius && a->prune_radius == b->prune_radius &&
-           a->split == b->split && a->split_shape == b->split_shape && a->order == b->order &&
-           !memcmp(a->grid, b->grid, sizeof a->grid);
-}
-
 static mds_status cpu_set(mds_device *d, const mds_params *params)
 {
-    const bool same = same_forces(&d->params, params);
+    const bool same = mds_params_same_forces(&d->params, params);
 
     mds_cpu_move_flush(d);
     d->params = *params;

@@ -13,6 +13,7 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <string.h>
 
 void mds_lj_combine(int rule, const double a[2], const double b[2], double *c6, double *c12)
 {
@@ -133,4 +134,13 @@ void mds_tail_correction(const mds_system *s, mds_params *p)
     p->tail_energy = 0.5 * n * n * c6 * 4 * MDS_PI * energy;
     p->tail_constant = 0.5 * n * c6 * inner;
     p->tail_pressure = -n * n * c6 * 4 * MDS_PI * pressure / 6;
+}
+
+bool mds_params_same_forces(const mds_params *a, const mds_params *b)
+{
+    return a->lj_modifier == b->lj_modifier && a->coulomb == b->coulomb && a->coulomb_shift == b->coulomb_shift &&
+           a->cut_lj == b->cut_lj && a->cut_q == b->cut_q && a->lj_switch == b->lj_switch &&
+           a->rf_dielectric == b->rf_dielectric && a->list_radius == b->list_radius && a->prune_radius == b->prune_radius &&
+           a->split == b->split && a->split_shape == b->split_shape && a->order == b->order &&
+           !memcmp(a->grid, b->grid, sizeof a->grid);
 }

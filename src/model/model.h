@@ -320,9 +320,12 @@ typedef struct {
     double mix, max_move;              // 1, nm (largest move of an atom in a step; 0 no limit)
 } mds_params;
 
+/// Whether lists, polynomials and mesh follow from both alike: the minimiser sets a new time step in every step.
+bool mds_params_same_forces(const mds_params *a, const mds_params *b);
+
 /// Hydrogens, heavy ones too: atoms that go far between searches and pull little at the cut-off. mass in Da.
 #define MDS_LIGHT 4.5
-static inline bool mds_is_light(double mass)
+MDS_INLINE bool mds_is_light(double mass)
 {
     return mass > 0 && mass < MDS_LIGHT;
 }

@@ -25,7 +25,7 @@
 // ------------------------------------------------------------------------------------------- distances
 
 /// 1/2 k (r - r0)^2. r2: squared distance.
-static inline double mds_bond(double r2, double r0, double k, double *s)
+MDS_INLINE double mds_bond(double r2, double r0, double k, double *s)
 {
     const double r = sqrt(r2), x = r - r0;
 
@@ -34,7 +34,7 @@ static inline double mds_bond(double r2, double r0, double k, double *s)
 }
 
 /// 1/4 k (r^2 - r0^2)^2.
-static inline double mds_bond_g96(double r2, double r0, double k, double *s)
+MDS_INLINE double mds_bond_g96(double r2, double r0, double k, double *s)
 {
     const double x = r2 - r0 * r0;
 
@@ -43,7 +43,7 @@ static inline double mds_bond_g96(double r2, double r0, double k, double *s)
 }
 
 /// depth (1 - exp(-b (r - r0)))^2.
-static inline double mds_bond_morse(double r2, double r0, double depth, double b, double *s)
+MDS_INLINE double mds_bond_morse(double r2, double r0, double depth, double b, double *s)
 {
     const double r = sqrt(r2), e = exp(-b * (r - r0)), x = 1 - e;
 
@@ -52,7 +52,7 @@ static inline double mds_bond_morse(double r2, double r0, double depth, double b
 }
 
 /// c12/r^12 - c6/r^6, and Coulomb with charge product qq (e^2) apart. At one point: huge but finite.
-static inline double mds_pair14(double r2, double c6, double c12, double qq, double *s, double *coulomb)
+MDS_INLINE double mds_pair14(double r2, double c6, double c12, double qq, double *s, double *coulomb)
 {
     const double inv2 = 1 / fmax(r2, 1e-12), inv6 = inv2 * inv2 * inv2;
     const double v6 = c6 * inv6, v12 = c12 * inv6 * inv6;
@@ -65,7 +65,7 @@ static inline double mds_pair14(double r2, double c6, double c12, double qq, dou
 // ---------------------------------------------------------------------------------------------- angles
 
 /// The angle between u and v (vectors from the middle atom) and its gradients gu, gv (1/nm; zero where undefined).
-static inline double mds_angle(const double u[3], const double v[3], double gu[3], double gv[3])
+MDS_INLINE double mds_angle(const double u[3], const double v[3], double gu[3], double gv[3])
 {
     double       n[3];
     const double u2 = mds_dot(u, u), v2 = mds_dot(v, v), uv = mds_dot(u, v);
@@ -83,7 +83,7 @@ static inline double mds_angle(const double u[3], const double v[3], double gu[3
 }
 
 /// 1/2 k (cos - cos0)^2 with forces on the outer atoms.
-static inline double mds_angle_g96(const double u[3], const double v[3], double cos0, double k, double fu[3], double fv[3])
+MDS_INLINE double mds_angle_g96(const double u[3], const double v[3], double cos0, double k, double fu[3], double fv[3])
 {
     const double u2 = mds_dot(u, u), v2 = mds_dot(v, v), length = sqrt(u2 * v2), uv = mds_dot(u, v);
     const double cosine = length > 0 ? uv / length : 1, x = cosine - cos0;
@@ -105,7 +105,7 @@ typedef struct {
 } mds_torsion;
 
 /// f = x_i - x_j, g = x_k - x_j, h = x_k - x_l.
-static inline void mds_torsion_of(const double f[3], const double g[3], const double h[3], mds_torsion *t)
+MDS_INLINE void mds_torsion_of(const double f[3], const double g[3], const double h[3], mds_torsion *t)
 {
     double       m[3], n[3];
     const double g2 = mds_dot(g, g), length = sqrt(g2);
@@ -134,14 +134,14 @@ static inline void mds_torsion_of(const double f[3], const double g[3], const do
 }
 
 /// k (1 + cos(n phi - phi0)).
-static inline double mds_proper(double phi, double phi0, double k, double n, double *slope)
+MDS_INLINE double mds_proper(double phi, double phi0, double k, double n, double *slope)
 {
     *slope = -k * n * sin(n * phi - phi0);
     return k * (1 + cos(n * phi - phi0));
 }
 
 /// sum c_m cos^m(phi - pi), m < 6.
-static inline double mds_ryckaert(double phi, const double c[6], double *slope)
+MDS_INLINE double mds_ryckaert(double phi, const double c[6], double *slope)
 {
     const double x = -cos(phi); // d/dphi = sin(phi) d/dx
     double       v = c[5], dv = 0;
@@ -156,7 +156,7 @@ static inline double mds_ryckaert(double phi, const double c[6], double *slope)
 }
 
 /// 1/2 k (xi - xi0)^2, the difference taken into [-pi, pi].
-static inline double mds_improper(double xi, double xi0, double k, double *slope)
+MDS_INLINE double mds_improper(double xi, double xi0, double k, double *slope)
 {
     double x = xi - xi0;
 
@@ -168,7 +168,7 @@ static inline double mds_improper(double xi, double xi0, double k, double *slope
 // ------------------------------------------------------------------------------------------------ CMAP
 
 /// Slopes of the periodic cubic spline through n values a stride apart, written `out_stride` apart, per grid step.
-static inline void mds_ring_slopes(int n, const double *f, int stride, double *out, int out_stride)
+MDS_INLINE void mds_ring_slopes(int n, const double *f, int stride, double *out, int out_stride)
 {
     const double z = sqrt(3.0) - 2, norm = (4 + 2 * z) * (1 - pow(z, n));
     int          i, k;
@@ -183,7 +183,7 @@ static inline void mds_ring_slopes(int n, const double *f, int stride, double *o
 }
 
 /// Values {f(0), f'(0), f(1), f'(1)} to the coefficients of the cubic, in place, `stride` apart.
-static inline void mds_hermite_to_power(double *c, int stride)
+MDS_INLINE void mds_hermite_to_power(double *c, int stride)
 {
     const double f0 = c[0], s0 = c[stride], f1 = c[2 * stride], s1 = c[3 * stride];
 
@@ -192,7 +192,7 @@ static inline void mds_hermite_to_power(double *c, int stride)
 }
 
 /// Coefficients [n][n][4][4] of a map [n][n] (first torsion along rows). slopes: room for 3 n n.
-static inline void mds_cmap_cells(int n, const double *map, double *slopes, double *cells)
+MDS_INLINE void mds_cmap_cells(int n, const double *map, double *slopes, double *cells)
 {
     double *du = slopes, *dv = slopes + n * n, *duv = slopes + 2 * n * n;
     int     i, j, a, b;
@@ -219,7 +219,7 @@ static inline void mds_cmap_cells(int n, const double *map, double *slopes, doub
 }
 
 /// Energy of a map at two torsions, and its slopes (kJ/mol/rad).
-static inline double mds_cmap(int n, const double *cells, double phi, double psi, double slope[2])
+MDS_INLINE double mds_cmap(int n, const double *cells, double phi, double psi, double slope[2])
 {
     const double steps = n / (2 * MDS_PI);
     const double x = (phi + MDS_PI) * steps, y = (psi + MDS_PI) * steps;

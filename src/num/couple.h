@@ -15,14 +15,8 @@
 
 #include "base/rng.h"
 
-#ifdef __CUDACC__
-#define MDS_COUPLE_INLINE static __host__ __device__ inline
-#else
-#define MDS_COUPLE_INLINE static inline
-#endif
-
 /// Gamma variate of shape > 0 and scale 1.
-MDS_COUPLE_INLINE double mds_couple_gamma(uint64_t seed, uint64_t step, double shape)
+MDS_INLINE double mds_couple_gamma(uint64_t seed, uint64_t step, double shape)
 {
     // shape below 1: that of shape + 1 times u^(1/shape)
     const double base = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * base);
@@ -41,7 +35,7 @@ MDS_COUPLE_INLINE double mds_couple_gamma(uint64_t seed, uint64_t step, double s
 }
 
 /// Factor for all velocities, 1. kinetic > 0 and target = n_degrees kT/2 in kJ/mol; h and tau in ps.
-MDS_COUPLE_INLINE double mds_couple_alpha(uint64_t seed, uint64_t step, double kinetic, double target, double n_degrees,
+MDS_INLINE double mds_couple_alpha(uint64_t seed, uint64_t step, double kinetic, double target, double n_degrees,
                                           double h, double tau)
 {
     const double c = exp(-h / tau), q = (1 - c) * target / (n_degrees * kinetic);
@@ -56,7 +50,7 @@ MDS_COUPLE_INLINE double mds_couple_alpha(uint64_t seed, uint64_t step, double k
 
 /// Factor for the box vectors, 1. volume nm^3, pressures kJ/mol/nm^3, kt kJ/mol, compressibility nm^3 mol/kJ, ps.
 /// At most 5 % of sqrt(V) a call: a wild start shrinks or grows in many steps.
-MDS_COUPLE_INLINE double mds_couple_scale(uint64_t seed, uint64_t step, double volume, double inside, double target,
+MDS_INLINE double mds_couple_scale(uint64_t seed, uint64_t step, double volume, double inside, double target,
                                           double kt, double compressibility, double h, double tau)
 {
     const double root = sqrt(volume), rate = 0.5 * compressibility * h / tau;

@@ -64,6 +64,19 @@ mds_status mds_short_ewald(const mds_split *split, bool shift, double tolerance,
 void       mds_short_reaction_field(double cut, double epsilon, mds_short *out);
 /// Plain cut-off, shifted to zero at rc or not.
 void       mds_short_cutoff(double cut, bool shift, mds_short *out);
+/// The Coulomb form that parameters ask for.
+typedef enum { MDS_NUM_PME, MDS_NUM_REACTION_FIELD, MDS_NUM_CUT, MDS_NUM_NO_COULOMB } mds_num_coulomb;
+typedef struct {
+    mds_num_coulomb kind;
+    mds_num_split   split;        // PME
+    double          shape;        // PME
+    double          cut;          // nm
+    bool            shift;        // Gaussian split and plain cut-off: zero at the cut-off
+    double          dielectric;   // reaction field, 1; 0: infinite
+    double          spacing;      // PME: smallest of the mesh, nm
+} mds_short_wish;
+/// Its short range as float kernels want it, and with PME its split; `split` is freed first. Errors: as of mds_split_init.
+mds_status mds_short_form(const mds_short_wish *wish, mds_split *split, mds_short *out);
 
 /// B-spline weights of `order` (4..8) and derivatives at fraction w in [0,1): theta[k] belongs to grid point
 /// floor(u) - order + 1 + k, u the scaled coordinate; dtheta is d theta/d u (essmann1995).

@@ -149,3 +149,25 @@ void mds_short_cutoff(double cut, bool shift, mds_short *out)
     *out = (mds_short){.cut = cut};
     out->pot[0] = out->pot_centred[0] = shift && cut > 0 ? 1 : 0;
 }
+
+mds_status mds_short_form(const mds_short_wish *wish, mds_split *split, mds_short *out)
+{
+    // of the value at r = 0, some 8 (prolate) and 25 (Gaussian) times 1/rc^2: a pair force is then good to a few 1e-3
+    // kJ/mol/nm, as good as floats make it (the potential is taken closer)
+    const double tolerance = wish->split == MDS_NUM_PROLATE ? 1e-6 : 3e-7;
+
+    mds_split_free(split);
+    switch (wish->kind) {
+    case MDS_NUM_PME: // 4x covers the corners of the mesh's Brillouin zone and shrinking boxes
+        MDS_TRY(mds_split_init(split, wish->split, wish->shape, wish->cut, 4 * 3.15 / wish->spacing));
+        return mds_short_ewald(split, wish->shift && wish->split == MDS_NUM_GAUSSIAN, tolerance, out);
+    case MDS_NUM_REACTION_FIELD:
+        mds_short_reaction_field(wish->cut, wish->dielectric, out);
+        return MDS_OK;
+    case MDS_NUM_CUT:
+    case MDS_NUM_NO_COULOMB:
+        mds_short_cutoff(wish->cut, wish->kind == MDS_NUM_CUT && wish->shift, out);
+        return MDS_OK;
+    }
+    MDS_FAIL(MDS_E_INTERNAL, "unknown Coulomb form %d", (int)wish->kind);
+}

@@ -10,7 +10,7 @@
 typedef enum { MDS_NUM_2FD = 1, MDS_NUM_3FD, MDS_NUM_3FAD, MDS_NUM_3OUT, MDS_NUM_4FDN } mds_num_vsite;
 
 /// The part of f that turns a vector along r (any length): f minus its component along r.
-static inline void mds_vsite_across(const double r[3], const double f[3], double out[3])
+MDS_INLINE void mds_vsite_across(const double r[3], const double f[3], double out[3])
 {
     const double along = mds_dot(r, f) / mds_dot(r, r);
     int          k;
@@ -19,7 +19,7 @@ static inline void mds_vsite_across(const double r[3], const double f[3], double
 }
 
 /// The direction that kinds of fixed distance are built along: 3FD, 3FAD (the one across), 4FDN.
-static inline void mds_vsite_direction(mds_num_vsite kind, const double p[3], const double d[4][3], double r[3])
+MDS_INLINE void mds_vsite_direction(mds_num_vsite kind, const double p[3], const double d[4][3], double r[3])
 {
     double ja[3], jb[3];
     int    k;
@@ -39,7 +39,7 @@ static inline void mds_vsite_direction(mds_num_vsite kind, const double p[3], co
 }
 
 /// Offset of the site from atom 0, nm.
-static inline void mds_vsite_offset(mds_num_vsite kind, const double p[3], const double d[4][3], double out[3])
+MDS_INLINE void mds_vsite_offset(mds_num_vsite kind, const double p[3], const double d[4][3], double out[3])
 {
     double r[3], a, b;
     int    k;
@@ -68,7 +68,7 @@ static inline void mds_vsite_offset(mds_num_vsite kind, const double p[3], const
 }
 
 /// Forces on atoms 0..3 (those the kind has; the others zero) for force f on the site.
-static inline void mds_vsite_forces(mds_num_vsite kind, const double p[3], const double d[4][3], const double f[3],
+MDS_INLINE void mds_vsite_forces(mds_num_vsite kind, const double p[3], const double d[4][3], const double f[3],
                                     double out[4][3])
 {
     double r[3], g[3], c1[3], c2[3], ja[3], jb[3];

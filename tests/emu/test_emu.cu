@@ -90,7 +90,7 @@ static __global__ void k_fixed(unsigned long long *sum, unsigned *fault, const f
         if (t < k) box[t] += box[t + k];
         __syncthreads();
     }
-    if (t == 0) gpu_add_fixed(sum, box[0], 65536.0f, fault);
+    if (t == 0 && !gpu_add_fixed(sum, box[0], 65536.0f)) atomicOr(fault, 1u);
 }
 
 static mds_status fixed_sum(const float *x, int n, long long *sum, unsigned *fault)

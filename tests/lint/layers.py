@@ -31,7 +31,7 @@ LAYERS = {
 # Only the public header of a directory may be included from outside.
 PRIVATE_TO = {"io/config.h": "src/io"}
 # Inline arithmetic that whoever may include the directory may include.
-INLINE = r"base/(vec|units|rng)\.h|num/\w+\.h"
+INLINE = r"base/(vec|units|rng|inline)\.h|num/\w+\.h"
 # outside library: files that may include it
 LIBRARIES = {
     "libconfig.h": r"src/io/(config|value|schema|calibration|tuned|profile)\.c",

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda: the table, device memory, the doors in, and the two ends of a force evaluation (begin, finish).
+//
+// Everything of a step is queued on `stream`; the mesh has a stream of its own that forks in begin, when positions are in place,
+// and joins in finish. The host waits in upload, search, poll and collect only.
+#include "device.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS = 128 };
+
+// ------------------------------------------------------------------------------------------- device memory
+
+mds_status GPU_NAME(alloc)(void **out, size_t bytes)
+{
+    *out = NULL;
+    GPU_TRY(cudaMalloc(out, bytes ? bytes : 16));
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(copy_in)(void **out, const void *from, size_t bytes)
+{
+    MDS_TRY(GPU_NAME(alloc)(out, bytes));
+    if (bytes) GPU_TRY(cudaMemcpy(*out, from, bytes, cudaMemcpyHostToDevice));
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(room)(void **out, size_t *room, size_t n, size_t size)
+{
+    if (n <= *room && *out) return MDS_OK;
+    GPU_NAME(release)(*out);
+    *out = NULL;
+    *room = 0;
+    n += n / 8; // lists breathe: not every search shall grow them
+    MDS_TRY(GPU_NAME(alloc)(out, n * size));
+    *room = n;
+    return MDS_OK;
+}
+
+void GPU_NAME(release)(const void *memory)
+{
+    if (memory) (void)cudaFree(const_cast<void *>(memory));
+}
+
+// ------------------------------------------------------------------------------------------------- kernels
+
+/// Clears the sums of the step.
+static __global__ void k_begin(gpu_control *c)
+{
+    const int t = (int)threadIdx.x;
+
+    if (c->tripped) return;
+    if (t < GPU_N_SUMS) c->sum[t] = 0;
+}
+
+/// Slot-order copies from x: float positions from the origin of their block, and fractional coordinates as 32-bit integers, whose
+/// overflow is the periodicity.
+static __global__ void k_refresh(gpu_view p)
+{
+    const gpu_control *c = p.control;
+    const int          i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    double             w[3];
+    int                k, l;
+
+    if (c->tripped || i >= p.n_atoms) return;
+    const int    slot = p.slot_of[i];
+    const float4 origin = p.origin[slot / GPU_BLOCK];
+    for (k = 0; k < 3; k++) {
+        w[k] = p.x[i][k];
+        for (l = k; l < 3; l++) w[k] += p.image[i][l] * c->box.a[l][k];
+    }
+    p.xq[slot] = make_float4((float)(w[0] - (double)origin.x), (float)(w[1] - (double)origin.y), (float)(w[2] - (double)origin.z),
+                             p.xq[slot].w);
+    if (!(c->box.a[0][0] > 0)) return;
+    unsigned fraction[3];
+    for (k = 0; k < 3; k++) {
+        double s = 0;
+
+        for (l = k; l < 3; l++) s += w[l] * c->inverse[l][k];
+        s -= floor(s);
+        fraction[k] = (unsigned)(unsigned long long)(s * 4294967296.0); // 1 after rounding wraps to 0
+    }
+    p.fraction[slot] = make_uint4(fraction[0], fraction[1], fraction[2], 0);
+}
+
+/// Sums of forces to doubles, and cleared for the next step. Sites have given theirs away.
+static __global__ void k_forces(gpu_view p)
+{
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    int       k;
+
+    if (p.control->tripped || i >= p.n_atoms) return;
+    const int slot = p.slot_of[i];
+    for (k = 0; k < 3; k++) {
+        p.f[i][k] = (double)(long long)p.force[k][slot] * (1 / (double)GPU_FORCE_SCALE);
+        p.force[k][slot] = 0;
+    }
+}
+
+/// Energies and virial to doubles, with the tail correction.
+static __global__ void k_totals(gpu_control *c, double tail_energy, double tail_constant, double tail_pressure)
+{
+    const int    t = (int)threadIdx.x;
+    const double volume = mds_box_volume(&c->box);
+
+    if (c->tripped || t >= GPU_N_SUMS) return;
+    double sum = (double)(long long)c->sum[t] * (1 / (double)GPU_SUM_SCALE);
+    if (t < MDS_N_ENERGY) {
+        if (t == MDS_EN_TAIL && volume > 0) sum += tail_energy / volume + tail_constant;
+        c->energy[t] = sum;
+    } else {
+        const int k = (t - GPU_VIRIAL) / 3, l = (t - GPU_VIRIAL) % 3;
+
+        if (k == l && volume > 0) sum -= 0.5 * tail_pressure / volume;
+        c->virial[k][l] = sum;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- life
+
+static void device_close(mds_device *d)
+{
+    gpu_view *p;
+
+    if (!d) return;
+    p = &d->view;
+    if (d->stream) (void)cudaStreamSynchronize(d->stream);
+    GPU_NAME(search_close)(d);
+    GPU_NAME(pair_close)(d);
+    GPU_NAME(bonded_close)(d);
+    GPU_NAME(excluded_close)(d);
+    GPU_NAME(vsite_close)(d);
+    GPU_NAME(mesh_close)(d);
+    GPU_NAME(move_close)(d);
+    GPU_NAME(observe_close)(d);
+    const void *const memory[] = {p->control, p->x, p->v, p->f, p->x_list, p->charge, p->inv_mass, p->type, p->slot_of, p->image};
+    for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
+    if (d->peek) (void)cudaFreeHost(d->peek);
+    if (d->begun) (void)cudaEventDestroy(d->begun);
+    if (d->meshed) (void)cudaEventDestroy(d->meshed);
+    if (d->stream) (void)cudaStreamDestroy(d->stream);
+    if (d->mesh_stream) (void)cudaStreamDestroy(d->mesh_stream);
+    mds_split_free(&d->split);
+    mds_free(d);
+}
+
+/// What the system gives, in atom order.
+static mds_status copy_system(mds_device *d)
+{
+    const mds_system *s = d->system;
+    const size_t      n = (size_t)s->n_atoms;
+    double           *inv_mass;
+    mds_status        status;
+
+    MDS_TRY(mds_alloc(&inv_mass, n, sizeof *inv_mass));
+    for (size_t i = 0; i < n; i++) inv_mass[i] = s->mass[i] > 0 ? 1 / s->mass[i] : 0;
+    status = gpu_copy_in(&d->view.inv_mass, inv_mass, n);
+    mds_free(inv_mass);
+    MDS_TRY(status);
+    MDS_TRY(gpu_copy_in(&d->view.charge, s->charge, n));
+    return gpu_copy_in(&d->view.type, s->type, n);
+}
+
+static mds_status make_arrays(mds_device *d)
+{
+    const size_t n = (size_t)d->system->n_atoms;
+    gpu_view    *p = &d->view;
+
+    GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+    GPU_TRY(cudaStreamCreateWithFlags(&d->mesh_stream, cudaStreamNonBlocking));
+    GPU_TRY(cudaEventCreateWithFlags(&d->begun, cudaEventDisableTiming));
+    GPU_TRY(cudaEventCreateWithFlags(&d->meshed, cudaEventDisableTiming));
+    GPU_TRY(cudaMallocHost(&d->peek, sizeof *d->peek));
+    p->n_atoms = d->system->n_atoms;
+    MDS_TRY(gpu_alloc(&p->control, 1));
+    MDS_TRY(gpu_alloc(&p->x, n));
+    MDS_TRY(gpu_alloc(&p->v, n));
+    MDS_TRY(gpu_alloc(&p->f, n));
+    MDS_TRY(gpu_alloc(&p->x_list, n));
+    MDS_TRY(gpu_alloc(&p->slot_of, n));
+    MDS_TRY(gpu_alloc(&p->image, n));
+    return copy_system(d);
+}
+
+static mds_status fill(mds_device *d, const mds_system *system, const mds_params *params)
+{
+    cudaDeviceProp about;
+    int            n = 0;
+
+    d->system = system;
+    d->params = *params;
+    MDS_CHECK(cudaGetDeviceCount(&n) == cudaSuccess && n > 0, MDS_E_DEVICE, "no GPU answers: %s", cudaGetErrorString(cudaGetLastError()));
+    GPU_TRY(cudaGetDeviceProperties(&about, 0));
+    snprintf(d->flavour, sizeof d->flavour, "octet");
+    snprintf(d->about, sizeof d->about, "%s: %.100s, compute capability %d.%d", GPU_LABEL, about.name, about.major, about.minor);
+    MDS_TRY(make_arrays(d));
+    MDS_TRY(GPU_NAME(search_open)(d));
+    MDS_TRY(GPU_NAME(pair_open)(d));
+    MDS_TRY(GPU_NAME(bonded_open)(d));
+    MDS_TRY(GPU_NAME(excluded_open)(d));
+    MDS_TRY(GPU_NAME(vsite_open)(d));
+    MDS_TRY(GPU_NAME(mesh_open)(d));
+    MDS_TRY(GPU_NAME(move_open)(d));
+    return GPU_NAME(observe_open)(d);
+}
+
+static mds_status device_open(const mds_system *system, const mds_params *params, int threads, const char *isa, mds_device **out)
+{
+    mds_device *d;
+    mds_status  status;
+
+    (void)threads; // of the host: one is enough
+    (void)isa;
+    *out = NULL;
+    MDS_TRY(mds_alloc(&d, 1, sizeof *d));
+    status = fill(d, system, params);
+    if (status != MDS_OK) {
+        device_close(d);
+        return status;
+    }
+    *out = d;
+    return MDS_OK;
+}
+
+static const char *describe(const mds_device *d)
+{
+    return d->about;
+}
+
+static const char *flavours(void)
+{
+    return "octet";
+}
+
+static const char *flavour(const mds_device *d)
+{
+    return d->flavour;
+}
+
+// ---------------------------------------------------------------------------------------------------- doors
+
+/// Parameters or box changed: everything that is derived from them.
+static mds_status derive(mds_device *d)
+{
+    const mds_params *p = &d->params;
+    mds_short_wish    wish = {(mds_num_coulomb)p->coulomb, (mds_num_split)p->split, p->split_shape, p->cut_q, p->coulomb_shift,
+                              p->rf_dielectric, 1};
+
+    for (int k = 0; k < 3; k++)
+        if (d->box.a[k][k] > 0 && p->grid[k] > 0) wish.spacing = fmin(wish.spacing, d->box.a[k][k] / p->grid[k]);
+    GPU_TRY(cudaStreamSynchronize(d->stream)); // tables in use are about to change
+    GPU_TRY(cudaStreamSynchronize(d->mesh_stream));
+    MDS_TRY(mds_short_form(&wish, &d->split, &d->short_range));
+    MDS_TRY(GPU_NAME(search_set)(d));
+    MDS_TRY(GPU_NAME(pair_set)(d));
+    MDS_TRY(GPU_NAME(excluded_set)(d));
+    return p->coulomb == MDS_COULOMB_PME ? GPU_NAME(mesh_set)(d) : MDS_OK;
+}
+
+static mds_status set(mds_device *d, const mds_params *params)
+{
+    const bool same = mds_params_same_forces(&d->params, params);
+
+    d->params = *params;
+    return same ? MDS_OK : derive(d);
+}
+
+static mds_status upload(mds_device *d, const mds_domain *domain, const mds_state *state)
+{
+    const bool   new_box = memcmp(&d->box, &state->box, sizeof d->box) != 0 || !d->short_range.cut;
+    const size_t n = (size_t)state->n_atoms;
+    gpu_control *c = d->peek;
+
+    MDS_ASSERT(state->n_atoms == d->system->n_atoms && domain->n_home == state->n_atoms);
+    GPU_TRY(cudaStreamSynchronize(d->stream));
+    *c = gpu_control{};
+    c->step = state->step;
+    c->time = state->time;
+    c->box = state->box;
+    d->periodic = !mds_box_is_none(&state->box);
+    if (d->periodic) mds_box_inverse(&c->box, c->inverse);
+    memcpy(c->coupling, state->coupling, sizeof c->coupling);
+    c->work_noise = state->work_noise;
+    c->work_scale = state->work_scale;
+    c->list_scale = 1;
+    c->fault_atom = GPU_NO_ATOM;
+    GPU_TRY(cudaMemcpy(d->view.control, c, sizeof *c, cudaMemcpyHostToDevice));
+    GPU_TRY(cudaMemcpy(d->view.x, state->x, n * sizeof *d->view.x, cudaMemcpyHostToDevice));
+    GPU_TRY(cudaMemcpy(d->view.v, state->v, n * sizeof *d->view.v, cudaMemcpyHostToDevice));
+    GPU_TRY(cudaMemset(d->view.f, 0, n * sizeof *d->view.f));
+    d->box = state->box;
+    return new_box ? derive(d) : MDS_OK;
+}
+
+/// Faults as the engine knows them: while minimising, forces too large for the sums are cut, and that is no fault.
+uint32_t GPU_NAME(faults)(const mds_device *d, const gpu_control *c)
+{
+    return d->params.max_move > 0 ? c->fault & ~(uint32_t)MDS_FAULT_RANGE : c->fault;
+}
+
+static mds_status poll(mds_device *d, mds_poll *out)
+{
+    GPU_TRY(cudaMemcpyAsync(d->peek, d->view.control, sizeof *d->peek, cudaMemcpyDeviceToHost, d->stream));
+    GPU_TRY(cudaStreamSynchronize(d->stream));
+    out->step = d->peek->step;
+    out->tripped = d->peek->tripped != 0;
+    out->fault = GPU_NAME(faults)(d, d->peek);
+    return MDS_OK;
+}
+
+// ----------------------------------------------------------------------------------------- begin and finish
+
+mds_status GPU_NAME(refresh)(mds_device *d)
+{
+    GPU_LAUNCH(k_refresh, (unsigned)(d->view.n_atoms + THREADS - 1) / THREADS, THREADS, 0, d->stream, d->view);
+    return MDS_OK;
+}
+
+static mds_status begin(mds_device *d, mds_work work)
+{
+    d->has_energy = work & MDS_ENERGY;
+    d->has_virial = work & MDS_VIRIAL;
+    MDS_TRY(GPU_NAME(vsite_place)(d));
+    GPU_LAUNCH(k_begin, 1, 64, 0, d->stream, d->view.control);
+    MDS_TRY(GPU_NAME(refresh)(d));
+    GPU_TRY(cudaEventRecord(d->begun, d->stream));
+    GPU_TRY(cudaStreamWaitEvent(d->mesh_stream, d->begun, 0));
+    return MDS_OK;
+}
+
+static mds_status finish(mds_device *d, mds_work work)
+{
+    const mds_params *q = &d->params;
+
+    GPU_TRY(cudaEventRecord(d->meshed, d->mesh_stream));
+    GPU_TRY(cudaStreamWaitEvent(d->stream, d->meshed, 0));
+    MDS_TRY(GPU_NAME(vsite_spread)(d, work));
+    GPU_LAUNCH(k_forces, (unsigned)(d->view.n_atoms + THREADS - 1) / THREADS, THREADS, 0, d->stream, d->view);
+    GPU_LAUNCH(k_totals, 1, 64, 0, d->stream, d->view.control, q->tail_energy, q->tail_constant, q->tail_pressure);
+    return MDS_OK;
+}
+
+static_assert(GPU_N_SUMS <= 64, "one thread a sum");
+
+extern "C" const mds_backend GPU_TABLE;
+const mds_backend GPU_TABLE = {
+    GPU_LABEL, 0,
+    device_open, device_close, describe, flavours, flavour, GPU_NAME(figures),
+    upload, set, GPU_NAME(observe), GPU_NAME(collect), poll,
+    GPU_NAME(search), begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
+    mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
+    NULL,
+};

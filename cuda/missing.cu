@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages whose files are not there yet: a device that needs one says so. Each goes when its file comes.
+#include "device.h"
+
+#define NOT_YET(name) MDS_FAIL(MDS_E_UNSUPPORTED, "the GPU backend has no %s yet", name)
+
+mds_status GPU_NAME(search_open)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(search_close)(mds_device *) {}
+mds_status GPU_NAME(search_set)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(figures)(const mds_device *, mds_list_figures *out) { *out = mds_list_figures{}; }
+mds_status GPU_NAME(prune)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(guard)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(search)(mds_device *, const mds_domain *) { NOT_YET("search"); }
+
+mds_status GPU_NAME(pair_open)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(pair_close)(mds_device *) {}
+mds_status GPU_NAME(pair_set)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(pair_remap)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(pair)(mds_device *, mds_where, mds_work) { NOT_YET("pair forces"); }
+
+mds_status GPU_NAME(bonded_open)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(bonded_close)(mds_device *) {}
+mds_status GPU_NAME(excluded_open)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(excluded_close)(mds_device *) {}
+mds_status GPU_NAME(excluded_set)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(bonded)(mds_device *, mds_work) { NOT_YET("bonded forces"); }
+mds_status GPU_NAME(vsite_open)(mds_device *d) { if (d->system->vsite.n) NOT_YET("virtual sites"); return MDS_OK; }
+void       GPU_NAME(vsite_close)(mds_device *) {}
+mds_status GPU_NAME(vsite_place)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(vsite_spread)(mds_device *, mds_work) { return MDS_OK; }
+
+mds_status GPU_NAME(mesh_open)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(mesh_close)(mds_device *) {}
+mds_status GPU_NAME(mesh_set)(mds_device *) { return MDS_OK; }
+mds_status GPU_NAME(mesh)(mds_device *, mds_phase, mds_work) { NOT_YET("mesh"); }
+
+mds_status GPU_NAME(move_open)(mds_device *) { return MDS_OK; }
+void       GPU_NAME(move_close)(mds_device *) {}
+mds_status GPU_NAME(move)(mds_device *, const mds_op *, mds_work) { NOT_YET("motion"); }
+mds_status GPU_NAME(couple)(mds_device *, mds_work) { NOT_YET("couplings"); }
