@@ -120,6 +120,24 @@ static __global__ void k_totals(gpu_control *c, double tail_energy, double tail_
 
 // ---------------------------------------------------------------------------------------------------- life
 
+static int devices(int k, char *text, size_t size)
+{
+    cudaDeviceProp about;
+    int            n = 0;
+    cudaError_t    error = cudaGetDeviceCount(&n);
+
+    if (error == cudaSuccess && k < n) error = cudaGetDeviceProperties(&about, k);
+    (void)cudaGetLastError(); // an answer, not a fault that somebody else should find
+    if (error != cudaSuccess || n == 0) {
+        snprintf(text, size, "%s", error != cudaSuccess ? cudaGetErrorString(error) : "no device");
+        return 0;
+    }
+    if (k < n)
+        snprintf(text, size, "%.100s, compute capability %d.%d, %.1f GiB", about.name, about.major, about.minor,
+                 (double)about.totalGlobalMem / 1073741824.0);
+    return n;
+}
+
 static void device_close(mds_device *d)
 {
     gpu_view *p;
@@ -186,15 +204,13 @@ static mds_status make_arrays(mds_device *d)
 
 static mds_status fill(mds_device *d, const mds_system *system, const mds_params *params)
 {
-    cudaDeviceProp about;
-    int            n = 0;
+    char text[160];
 
     d->system = system;
     d->params = *params;
-    MDS_CHECK(cudaGetDeviceCount(&n) == cudaSuccess && n > 0, MDS_E_DEVICE, "no GPU answers: %s", cudaGetErrorString(cudaGetLastError()));
-    GPU_TRY(cudaGetDeviceProperties(&about, 0));
+    MDS_CHECK(devices(0, text, sizeof text) > 0, MDS_E_DEVICE, "no GPU answers: %s", text);
     snprintf(d->flavour, sizeof d->flavour, "octet");
-    snprintf(d->about, sizeof d->about, "%s: %.100s, compute capability %d.%d", GPU_LABEL, about.name, about.major, about.minor);
+    snprintf(d->about, sizeof d->about, "%s: %.150s", GPU_LABEL, text);
     MDS_TRY(make_arrays(d));
     MDS_TRY(GPU_NAME(search_open)(d));
     MDS_TRY(GPU_NAME(pair_open)(d));
@@ -347,7 +363,7 @@ static_assert(GPU_N_SUMS <= 64, "one thread a sum");
 extern "C" const mds_backend GPU_TABLE;
 const mds_backend GPU_TABLE = {
     GPU_LABEL, 0,
-    device_open, device_close, describe, flavours, flavour, GPU_NAME(figures),
+    device_open, device_close, describe, flavours, flavour, GPU_NAME(figures), devices,
     upload, set, GPU_NAME(observe), GPU_NAME(collect), poll,
     GPU_NAME(search), begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,

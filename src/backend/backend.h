@@ -100,6 +100,10 @@ typedef struct {
     /// Counts pairs: slow.
     void (*figures)(const mds_device *device, mds_list_figures *out);
 
+    /// How many devices answer on this machine, and a text about device k (name, memory); where none answers, why. The host
+    /// itself is one without a text.
+    int (*devices)(int k, char *text, size_t size);
+
     // doors: the only copies between host and device
     mds_status (*upload)(mds_device *device, const mds_domain *domain, const mds_state *state);
     mds_status (*set)(mds_device *device, const mds_params *params);
@@ -130,6 +134,8 @@ typedef struct {
 /// Backend k of those compiled in, NULL beyond the last.
 const mds_backend *mds_backend_at(int k);
 
+/// `devices` of a backend that runs on the host.
+int mds_host_devices(int k, char *text, size_t size);
 /// Message stages for backends that run on one rank: always MDS_E_UNSUPPORTED.
 mds_status mds_one_rank_mark(mds_device *device, const mds_domain *domain, mds_field field, int32_t *counts);
 mds_status mds_one_rank_leg(mds_device *device, mds_field field, int leg);

@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,8 +175,19 @@ static void add_words(mds_text *out, const char *words)
     mds_text_add(out, "]");
 }
 
+/// GPUs that answer, and a text about GPU k or why there is none.
+static int n_gpus(int k, char *text, size_t size)
+{
+    const mds_backend *gpu;
+
+    if (mds_backend_find("cuda", &gpu) == MDS_OK) return gpu->devices(k, text, size);
+    snprintf(text, size, "no GPU backend in this build");
+    return 0;
+}
+
 static mds_status info_json(const cli_options *o, int cores)
 {
+    char               about[160];
     mds_text           text = {0};
     const mds_backend *be;
     mds_status         status;
@@ -190,7 +202,12 @@ static mds_status info_json(const cli_options *o, int cores)
     }
     mds_text_add(&text, " },\n  \"cpu_levels\": ");
     if (mds_backend_find("cpu", &be) == MDS_OK) add_words(&text, be->flavours());
-    mds_text_add(&text, ",\n  \"threads\": %d, \"gpus\": [], \"mpi\": null }\n", cores);
+    mds_text_add(&text, ",\n  \"threads\": %d, \"gpus\": [", cores);
+    for (k = 0; k < n_gpus(k, about, sizeof about); k++) {
+        mds_text_add(&text, "%s", k ? ", " : "");
+        mds_text_add_json(&text, about);
+    }
+    mds_text_add(&text, "], \"mpi\": null }\n");
     status = text.failed ? mds_fail(MDS_E_MEMORY, __FILE__, __LINE__, "out of memory") : mds_file_write(o->json, text.s, text.n);
     mds_text_free(&text);
     return status;
@@ -200,13 +217,16 @@ mds_status mds_cli_info(const cli_options *o)
 {
     const int          cores = mds_cores_here();
     const mds_backend *be;
+    char               about[160];
     int                k;
 
     if (o->json) return info_json(o, cores);
     mds_print("mdsim %s, compiled with %s\n", MDS_VERSION, COMPILER);
     for (k = 0; (be = mds_backend_at(k)); k++) mds_print("backend %s: %s\n", be->name, be->flavours());
     mds_print("threads: %d (cores this process may use)\n", cores);
-    mds_print("GPUs: none (no GPU backend in this build)\nMPI: none (one rank)\n");
+    for (k = 0; k < n_gpus(k, about, sizeof about); k++) mds_print("GPU %d: %s\n", k, about);
+    if (k == 0) mds_print("GPUs: none (%s)\n", about);
+    mds_print("MPI: none (one rank)\n");
     return MDS_OK;
 }
 

@@ -268,6 +268,7 @@ const mds_backend mds_backend_cpu = {
     .flavours = mds_isa_names,
     .flavour = cpu_flavour,
     .figures = cpu_figures,
+    .devices = mds_host_devices,
     .upload = cpu_upload,
     .set = cpu_set,
     .observe = mds_cpu_observe,

@@ -13,6 +13,7 @@ typedef struct {
     mds_text    tuning;         // what the tuner timed
     double      force_error;    // estimated rms error of PME, kJ/mol/nm; 0 without PME
     const char *backend_reason; // why this backend
+    char        backend_words[200]; // what it may point to
     double      start_shift;    // largest move that put the start on the constraints, nm
 } mds_choices;
 

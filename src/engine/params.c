@@ -158,11 +158,22 @@ static mds_status choose_backend(mds_sim *s)
     static const char *const names[] = {"auto", "ref", "cpu", "cuda", "emu"};
     const mds_config        *c = s->config;
     const char              *name = names[c->backend.kind], *isa = s->tuned.isa[0] ? s->tuned.isa : "auto";
+    char                     text[160];
 
     s->choices.backend_reason = "asked for";
     if (c->backend.kind == MDS_KIND_AUTO) {
+        const mds_backend *gpu;
+
         name = "cpu";
-        s->choices.backend_reason = "no GPU backend in this build";
+        if (mds_backend_find("cuda", &gpu) != MDS_OK) {
+            s->choices.backend_reason = "no GPU backend in this build";
+        } else if (gpu->devices(0, text, sizeof text) < 1) {
+            snprintf(s->choices.backend_words, sizeof s->choices.backend_words, "no GPU answers: %s", text);
+            s->choices.backend_reason = s->choices.backend_words;
+        } else {
+            name = "cuda";
+            s->choices.backend_reason = "a GPU answers";
+        }
     }
     if (mds_backend_find(name, &s->be) != MDS_OK) return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "%s", mds_error_text());
     s->threads = c->backend.threads > 0 ? c->backend.threads : s->tuned.threads > 0 ? s->tuned.threads : mds_cores_here();
@@ -209,6 +220,7 @@ mds_status mds_sim_choose(mds_sim *s, bool dynamics)
     s->choices.text.n = 0; // the tuner asks again with other decisions
     p->dt = s->config->run.dt;
     p->constraint_tolerance = s->config->constraints.tolerance;
+    p->deterministic = s->config->backend.deterministic != MDS_DETERMINISTIC_NO;
     MDS_TRY(choose_cutoffs(s));
     MDS_TRY(choose_tail(s));
     MDS_TRY(choose_mesh(s));

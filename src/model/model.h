@@ -316,6 +316,7 @@ typedef struct {
     int32_t        remove_com;         // 0 no, 1 linear, 2 linear and rotation (vacuum)
     double         n_degrees;          // degrees of freedom, 1
     uint64_t       seed;
+    bool           deterministic;      // false: sums may depend on the order of threads where that is faster
     // minimiser (FIRE): v <- (1 - mix) v + mix |v| f/|f|
     double mix, max_move;              // 1, nm (largest move of an atom in a step; 0 no limit)
 } mds_params;

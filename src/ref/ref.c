@@ -208,6 +208,7 @@ const mds_backend mds_backend_ref = {
     .flavours = ref_flavours,
     .flavour = ref_flavour,
     .figures = ref_figures,
+    .devices = mds_host_devices,
     .upload = ref_upload,
     .set = ref_set,
     .observe = ref_observe,
