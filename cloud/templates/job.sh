@@ -6,7 +6,7 @@
 #                        several independent runs: seed and names of its own
 #
 # Its process is in job.pid. Signals: SIGUSR1, SIGTERM and SIGINT stop every run with a checkpoint (exit code 75), SIGUSR2 makes a checkpoint. Exit code:
-# that of mdsim; of several runs the first that failed, else 75, else 79, else 0.
+# that of mdsim; of several runs the first that failed, else 75, else 79 (guard_code of job.env, if set), else 0.
 #
 # The bucket (rclone; a plain folder will do), all below one prefix:
 #   input/...              the user's: conf, topology, coordinates
@@ -23,7 +23,7 @@ echo $$ >job.pid || exit 74
 trap 'rm -f job.pid' EXIT
 
 # Set by job.env; these are the defaults.
-conf='' settings=() launch=() name=run replicas=1 runs=1 threads=0 gpus=0 runs_per_gpu=1 bucket='' save_seconds=300 watch=none notice='' mdsim=mdsim
+conf='' settings=() launch=() name=run replicas=1 runs=1 threads=0 gpus=0 runs_per_gpu=1 bucket='' save_seconds=300 watch=none notice='' mdsim=mdsim guard_code=79
 # shellcheck disable=SC1091 # written beside this file
 . ./job.env || exit 66
 work=$(dirname "$conf")
@@ -221,7 +221,10 @@ for k in "${codes[@]}"; do
 done
 if [ -n "$bucket" ]; then
     for k in "${names[@]}"; do
-        patient save "$k" || [ "$rc" != 0 ] || rc=74 # done, but the result would die with the machine
+        patient save "$k" && continue
+        [ "$rc" != 0 ] || rc=74 # done, but the result would die with the machine
+        guard_code=79           # and so would the state that a guard has stopped
     done
 fi
+[ "$rc" != 79 ] || rc=$guard_code
 exit "$rc"

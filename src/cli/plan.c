@@ -59,11 +59,31 @@ static const char plan_help[] =
     "where facts come from:\n"
     "  --prices PROVIDER=FILE   our CSV or a SkyPilot vms.csv, in place of the built-in rows; --prices-as-of DATE\n"
     "  --as-of DATE         the day of the plan (today)\n"
-    "  --tables DIR         other tables than the installed ones;  --calibration FILE: of mdsim bench --calibrate\n"
+    "  --tables DIR         other tables and calibrations than the installed ones (launch files stay the installed ones)\n"
+    "  --calibration FILE   of mdsim bench --calibrate, in place of those\n"
     "the answer:\n"
     "  --top N              rows of the table (15);  --json FILE;  --plot FILE.html|FILE.svg\n"
     "launch files for one of them (docs/cloud-launch.md):\n"
     "  --pick RANK|INSTANCE --emit skypilot|slurm|kubernetes|dstack --out DIR [--profile FILE]\n";
+
+static void add_list(const char *const *word, mds_text *out)
+{
+    int k;
+
+    for (k = 0; word[k]; k++) mds_text_add(out, "%s%s", k ? ", " : "", word[k]);
+}
+
+/// Fail with a message that ends in the list of words that would do.
+static mds_status refuse_word(const char *option, const char *text, const char *what, const char *const *known)
+{
+    mds_text   list = {0};
+    mds_status status;
+
+    add_list(known, &list);
+    status = mds_fail(MDS_E_USAGE, __FILE__, __LINE__, "%s: '%s' %s: %s", option, text, what, list.s ? list.s : "");
+    mds_text_free(&list);
+    return status;
+}
 
 /// A number with an optional unit of a list "name factor ..."; without a unit the factor is 1.
 static mds_status with_unit(const char *option, const char *text, const char *const *unit, const double *factor, double *out)
@@ -79,12 +99,20 @@ static mds_status with_unit(const char *option, const char *text, const char *co
             *out *= factor[k];
             return MDS_OK;
         }
-    MDS_FAIL(MDS_E_USAGE, "%s: '%s' has an unknown unit '%s'", option, text, end);
+    MDS_CHECK(unit, MDS_E_USAGE, "%s: '%s' is no number: '%s' stands behind it", option, text, end);
+    return refuse_word(option, text, "has an unknown unit; known are", unit);
 }
 
 static mds_status plain(const char *option, const char *text, double *out)
 {
     return text ? with_unit(option, text, NULL, NULL, out) : MDS_OK;
+}
+
+/// What is limited or wanted must be something: a budget of 0 would be no guard at all in a launch file.
+static mds_status above_zero(const char *option, double value)
+{
+    MDS_CHECK(isnan(value) || value > 0, MDS_E_USAGE, "%s: must be above 0", option);
+    return MDS_OK;
 }
 
 static mds_status length_of(const char *text, double *ns)
@@ -121,8 +149,7 @@ static mds_status one_of(const char *option, const char *text, const char *const
             *out = k;
             return MDS_OK;
         }
-    MDS_CHECK(!text, MDS_E_USAGE, "%s: '%s' is none of its words; try mdsim plan --help", option, text);
-    return MDS_OK;
+    return text ? refuse_word(option, text, "is none of its words", choices) : MDS_OK;
 }
 
 static mds_status read_words(int argc, char **argv, words *w)
@@ -258,6 +285,11 @@ static mds_status request_of(const words *w, mds_plan_request *r)
     MDS_TRY(plain("--max-price", w->max_price, &r->max_price));
     MDS_TRY(plain("--budget", w->budget, &r->budget));
     MDS_TRY(hours_of("--deadline", w->deadline, &r->deadline));
+    MDS_TRY(above_zero("--length", r->length));
+    MDS_TRY(above_zero("--ns-per-day", r->ns_per_day));
+    MDS_TRY(above_zero("--max-price", r->max_price));
+    MDS_TRY(above_zero("--budget", r->budget));
+    MDS_TRY(above_zero("--deadline", r->deadline));
     MDS_TRY(plain("--replicas", w->replicas, &replicas));
     MDS_CHECK(replicas >= 1 && replicas <= 1e6 && replicas == floor(replicas), MDS_E_USAGE, "--replicas: '%s' is no whole number from 1", w->replicas);
     r->replicas = (int)replicas;
@@ -315,16 +347,17 @@ static mds_status answer(const words *w, const mds_plan_catalog *c, const mds_pl
 {
     mds_text text = {0};
     double   top = 15;
+    const size_t n = w->plot ? strlen(w->plot) : 0;
+    const bool   svg = n > 4 && !strcasecmp(w->plot + n - 4, ".svg"), html = n > 5 && !strcasecmp(w->plot + n - 5, ".html");
 
     MDS_TRY(plain("--top", w->top, &top));
+    MDS_CHECK(!w->plot || svg || html || !strcmp(w->plot, "-"), MDS_E_USAGE, "--plot %s: draws FILE.html or FILE.svg", w->plot);
     if (w->json) {
         mds_plan_json(c, p, &text);
         MDS_TRY(write_text(w->json, &text));
     }
     if (w->plot) {
-        const size_t n = strlen(w->plot);
-
-        mds_plan_plot(c, p, n > 4 && !strcasecmp(w->plot + n - 4, ".svg"), &text);
+        mds_plan_plot(c, p, svg, &text);
         MDS_TRY(write_text(w->plot, &text));
     }
     if (!(w->json && !strcmp(w->json, "-")) && !(w->plot && !strcmp(w->plot, "-"))) mds_plan_print(c, p, (int)fmin(top, 1e6));

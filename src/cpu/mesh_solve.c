@@ -79,7 +79,7 @@ void mds_cpu_mesh_refresh(mds_device *d)
         const size_t  at = (size_t)line * (size_t)plan->blocks * FFT_LANES;
 
         for (int32_t j = 0; j < plan->half; j++) {
-            double    wave[2][3], factor[2], slope[2];
+            double    wave[2][3], factor[2] = {0}, slope[2] = {0};
             const int n = images(m, (const double(*)[3])inv, i, j, k, wave);
 
             for (int c = 0; c < n; c++) influence(d, wave[c], moduli_of(m, i, j, k), &factor[c], &slope[c]);

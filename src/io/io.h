@@ -227,7 +227,7 @@ mds_status mds_cache_path(const char *name, bool make, char **out);
 
 /// What a job needs beside the machine (cloud/profiles/default.conf has every key with its meaning). NULL: not given.
 typedef struct {
-    char  *image, *mdsim, *bucket, *claim, *partition, *account, *queue, *kube_namespace, *service_account, *vpc, *security_group, *role;
+    char  *image, *mdsim, *bucket, *bucket_region, *claim, *partition, *account, *queue, *kube_namespace, *service_account, *vpc, *security_group, *role;
     double hours, grace_seconds, save_minutes, part_gb, checkpoint_minutes, disk_gb, idle_minutes, stop_if_below;
 } mds_profile;
 

@@ -21,7 +21,7 @@ typedef struct {
 #define TEXT(member) {#member, offsetof(mds_profile, member), true, 0, 0, 0}
 #define NUMBER(member, value, low, high) {#member, offsetof(mds_profile, member), false, value, low, high}
 static const key keys[] = {
-    TEXT(image), TEXT(mdsim), TEXT(bucket), TEXT(claim), TEXT(partition), TEXT(account), TEXT(queue), TEXT(kube_namespace),
+    TEXT(image), TEXT(mdsim), TEXT(bucket), TEXT(bucket_region), TEXT(claim), TEXT(partition), TEXT(account), TEXT(queue), TEXT(kube_namespace),
     TEXT(service_account), TEXT(vpc), TEXT(security_group), TEXT(role),
     NUMBER(hours, 24, 0.05, 8760), NUMBER(grace_seconds, 120, 10, 3600), NUMBER(save_minutes, 5, 0.01, 1440),
     NUMBER(part_gb, 1, 0.001, 1e6), NUMBER(checkpoint_minutes, 15, 0.1, 1440), NUMBER(disk_gb, 100, 10, 1e5),

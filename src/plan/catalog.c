@@ -440,14 +440,30 @@ const mds_plan_machine *mds_plan_machine_at(const mds_plan_catalog *c, int k)
     return &c->machine[k];
 }
 
-mds_status mds_plan_shared(const mds_plan_catalog *c, const char *name, char **path)
+static mds_status below(const char *directory, const char *name, char **path)
 {
     mds_text text = {0};
 
-    mds_text_add(&text, "%s/%s", c->directory, name);
+    mds_text_add(&text, "%s/%s", directory, name);
     MDS_CHECK(!text.failed, MDS_E_MEMORY, "out of memory for a path");
     *path = text.s;
     return MDS_OK;
+}
+
+mds_status mds_plan_shared(const mds_plan_catalog *c, const char *name, char **path)
+{
+    return below(c->directory, name, path);
+}
+
+mds_status mds_plan_template(const char *name, char **path)
+{
+    char      *directory = NULL;
+    mds_status status;
+
+    MDS_TRY(find_directory(NULL, &directory));
+    status = below(directory, name, path);
+    mds_free(directory);
+    return status;
 }
 
 const char *mds_plan_catalog_hash(const mds_plan_catalog *c)

@@ -5,7 +5,7 @@
 // and reads what differs from job.env. The launchers' own files only bring it to a machine. Everything is made in memory first
 // and written only if nothing of it is there yet; what was written, from which prices, is one line more of audit.jsonl.
 #include "plan/emit.h"
-#include "plan/plan.h"
+#include "plan/inside.h"
 
 #include "io/io.h"
 
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,9 +139,40 @@ static mds_status set_bucket(emission *e)
     slash = strchr(rest, '/');
     MDS_CHECK(slash && slash[1] && rest[strlen(rest) - 1] != '/', MDS_E_INPUT,
               "bucket '%s': needs a prefix below the bucket, so that its policy can be confined to it", bucket);
+    if (s3) {
+        const char *region = e->profile.bucket_region ? e->profile.bucket_region : !strcasecmp(e->pick->machine->provider, "aws") ? e->pick->machine->region : NULL;
+
+        MDS_CHECK(region, MDS_E_INPUT, "bucket '%s': say where it lies (bucket_region = \"us-east-1\"): the machine is one of %s, not of AWS", bucket,
+                  e->pick->machine->provider);
+        MDS_TRY(set_text(e, "BUCKET_REGION", region));
+    }
     MDS_TRY(mds_template_set(&e->v, "BUCKET_NAME", "%.*s", (int)(slash - rest), rest));
     MDS_TRY(set_text(e, "PREFIX", slash + 1));
     return mds_template_set(&e->v, "BUCKET", "STORE:%s", rest);
+}
+
+static bool is_arm(const mds_plan_machine *m)
+{
+    return !strcmp(m->isa, "neon") || !strcmp(m->isa, "sve");
+}
+
+/// Processors and memory to ask for: twice what all runs need, but never all of the machine, as a node keeps a share of both
+/// for itself and a pod that asks for the whole is never placed.
+static mds_status set_needs(emission *e)
+{
+    const mds_plan_option  *p = e->pick;
+    const mds_plan_machine *m = p->machine;
+    const double            need = plan_memory_host(&e->plan->request.work) * fmax(1, p->runs), most = isnan(m->memory) ? INFINITY : floor(0.9 * m->memory);
+    const double            memory = fmax(fmin(fmax(4, ceil(2 * need)), most), ceil(need));
+    const double            cpus = fmax(1, fmin(fmax(1, p->threads) * fmax(1, p->runs), isnan(m->vcpus) ? INFINITY : floor(0.9 * m->vcpus)));
+
+    MDS_TRY(set_number(e, "CPUS", cpus));
+    MDS_TRY(mds_template_set(&e->v, "MEMORY", "%.0fGi", memory));
+    MDS_TRY(mds_template_set(&e->v, "DSTACK_CPU", "%s%.0f..", is_arm(m) ? "arm:" : "", cpus)); // x86 unless said
+    MDS_TRY(mds_template_set(&e->v, "DSTACK_MEMORY", "%.0fGB..", memory));
+    MDS_TRY(mds_template_set(&e->v, "DSTACK_DISK", "%.0fGB..", e->profile.disk_gb)); // some machines have one size only
+    MDS_TRY(mds_template_set(&e->v, "DISK", "%.0fGi", e->profile.disk_gb));
+    return p->gpus_used > 0 ? mds_template_set(&e->v, "DSTACK_GPU", "nvidia:%d", m->gpus) : MDS_OK;
 }
 
 /// What the machine is and costs.
@@ -166,13 +198,7 @@ static mds_status set_machine(emission *e)
                                                                                                        : "auto"));
     MDS_TRY(set_text(e, "USE_SPOT", p->price == MDS_PLAN_SPOT ? "true" : "false"));
     MDS_TRY(set_text(e, "SPOT_POLICY", p->price == MDS_PLAN_SPOT ? "spot" : "on-demand"));
-    MDS_TRY(set_number(e, "CPUS", fmax(1, p->threads) * fmax(1, p->runs)));
-    MDS_TRY(mds_template_set(&e->v, "MEMORY", "%.0fGi", fmax(4, ceil(2 * (isfinite(p->memory_gib) ? p->memory_gib : 0)))));
-    MDS_TRY(mds_template_set(&e->v, "DSTACK_CPU", "%.0f..", fmax(1, p->threads)));
-    MDS_TRY(mds_template_set(&e->v, "DSTACK_MEMORY", "%.0fGB..", fmax(4, ceil(2 * (isfinite(p->memory_gib) ? p->memory_gib : 0)))));
-    MDS_TRY(mds_template_set(&e->v, "DSTACK_DISK", "%.0fGB", e->profile.disk_gb));
-    MDS_TRY(mds_template_set(&e->v, "DISK", "%.0fGi", e->profile.disk_gb));
-    if (p->gpus_used > 0) MDS_TRY(mds_template_set(&e->v, "DSTACK_GPU", "nvidia:%d", m->gpus));
+    MDS_TRY(set_needs(e));
     return set_number(e, "MACHINE_PRICE", isfinite(e->plan->request.max_price) ? e->plan->request.max_price : 1.1 * p->usd_per_h_high);
 }
 
@@ -183,6 +209,7 @@ static mds_status set_run(emission *e)
     const mds_plan_request *r = &e->plan->request;
     const bool              slurm = e->target == SLURM;
     const int               replicas = r->replicas > 1 ? r->replicas : 1, together = p->runs > 1 ? p->runs : 1;
+    const double            batches = ceil((double)replicas / together); // the last may fill the machine in part only, at its whole price
 
     MDS_TRY(set_flag(e, "SLURM", slurm));
     MDS_TRY(set_number(e, "RANKS", 1));
@@ -193,10 +220,11 @@ static mds_status set_run(emission *e)
     MDS_TRY(set_number(e, "RUNS", together));
     MDS_TRY(set_number(e, "REPLICAS", replicas));
     MDS_TRY(replicas > 1 ? set_number(e, "ARRAY", replicas) : set_text(e, "ARRAY", ""));
-    MDS_TRY(set_number(e, "PRICE", p->usd_per_h / together));
+    MDS_TRY(set_number(e, "PRICE", p->usd_per_h * batches / replicas));
     MDS_TRY(set_number(e, "NS_PER_DAY", p->ns_per_day));
     MDS_TRY(set_text(e, "BASIS", mds_plan_basis_name(p->basis)));
-    MDS_TRY(set_number(e, "MAX_COST", r->budget / replicas));
+    MDS_TRY(set_number(e, "MAX_COST", r->budget / replicas > 0 ? fmax(1e-6, r->budget / replicas) : NAN)); // 0 would be no guard
+    MDS_TRY(set_flag(e, "KUBERNETES", e->target == KUBERNETES));
     MDS_TRY(p->basis == MDS_PLAN_MEASURED && e->profile.stop_if_below > 0 ? set_number(e, "STOP_IF_BELOW", e->profile.stop_if_below)
                                                                          : set_text(e, "STOP_IF_BELOW", ""));
     MDS_TRY(set_number(e, "CHECKPOINT_MINUTES", isfinite(p->checkpoint_minutes) ? fmax(0.1, p->checkpoint_minutes) : e->profile.checkpoint_minutes));
@@ -248,13 +276,19 @@ static mds_status refuse_lost_work(const emission *e)
 {
     const mds_plan_option *p = e->pick;
 
+    const char            *instance = p->machine->instance;
+
     MDS_CHECK(p->ranks <= 1, MDS_E_UNSUPPORTED, "rank %d uses %d GPUs for one run; this version runs on one: pick another", p->rank, p->ranks);
+    MDS_CHECK(p->machine->whole, MDS_E_UNSUPPORTED, "rank %d, '%s', is a price without a machine: nothing can be launched on it", p->rank, instance);
     if (e->target == SLURM) return MDS_OK;
     MDS_CHECK(e->profile.image, MDS_E_INPUT,
               "--emit %s needs a profile with an image: build cloud/Dockerfile.cpu or Dockerfile.cuda, and see cloud/profiles/default.conf", e->o->target);
     MDS_CHECK(e->profile.bucket || (e->target == KUBERNETES && e->profile.claim), MDS_E_INPUT,
               "--emit %s needs a profile with a bucket%s: without one the results are gone when the machine is", e->o->target,
               e->target == KUBERNETES ? " or a claim" : "");
+    // the value of a label: that is how the pod finds its node
+    MDS_CHECK(e->target != KUBERNETES || (mds_template_is_identifier(instance) && !strchr(instance, '/') && strlen(instance) < 64), MDS_E_INPUT,
+              "'%s' cannot be the instance type of a Kubernetes node: letters, digits and . _ - only, at most 63", instance);
     return MDS_OK;
 }
 
@@ -290,7 +324,7 @@ static mds_status make_file(emission *e, const char *source, const char *name, i
     MDS_ASSERT(e->n_files < MAX_FILES);
     e->n_files++;
     f->use = use;
-    MDS_TRY(mds_plan_shared(e->catalog, source, &path));
+    MDS_TRY(mds_plan_template(source, &path));
     MDS_TRY_GOTO(mds_file_read(path, &text, &n));
     if (use & VERBATIM)
         mds_text_add_bytes(&f->text, text, n);
@@ -427,6 +461,7 @@ static void say_how(const emission *e)
     if (e->target == SLURM) mds_print("sbatch %s.sbatch\n", name);
     if (e->target == KUBERNETES) mds_print("kubectl apply -f %s.mpijob.yaml\n", name);
     if (e->target == DSTACK) mds_print("dstack apply -f %s.dstack.yml\n", name);
+    if (is_arm(e->pick->machine) && e->target != SLURM) mds_print("its processor is an ARM one: the image must be one for linux/arm64\n");
     mds_print("how far to trust it, and how to begin small: docs/cloud-launch.md\n");
 }
 

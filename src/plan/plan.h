@@ -123,8 +123,11 @@ mds_status mds_plan_catalog_open(const mds_plan_sources *sources, mds_plan_catal
 void       mds_plan_catalog_close(mds_plan_catalog *catalog);
 int                     mds_plan_n_machines(const mds_plan_catalog *catalog);
 const mds_plan_machine *mds_plan_machine_at(const mds_plan_catalog *catalog, int k);
-/// Path of a file or folder shipped beside the tables ("templates/slurm.sbatch"). Owner: caller, mds_free.
+/// Path of a file or folder beside the tables that were read ("published.csv"). Owner: caller, mds_free.
 mds_status mds_plan_shared(const mds_plan_catalog *catalog, const char *name, char **path);
+/// Path of a file that launch files are made from ("templates/slurm.sbatch"): below $MDSIM_CLOUD, else as installed, never below
+/// the tables of mds_plan_sources, since prices may be anybody's but a template is a program. Errors: MDS_E_MISSING. Owner: caller.
+mds_status mds_plan_template(const char *name, char **path);
 /// SHA-256 over all table and price files that were read, 64 hexadecimal digits: for the audit line.
 const char *mds_plan_catalog_hash(const mds_plan_catalog *catalog);
 

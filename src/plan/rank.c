@@ -53,6 +53,15 @@ static mds_status check_request(const mds_plan_catalog *c, const mds_plan_reques
         MDS_CHECK(known, MDS_E_USAGE, "no prices of a provider '%.*s'; give them with --prices %.*s=FILE", (int)n, s, (int)n, s);
         s += n + (s[n] == ',');
     }
+    for (s = r->regions; s && *s;) { // a misspelt region must not pass for one without a machine
+        const size_t n = strcspn(s, ","), fixed = n && s[n - 1] == '*' ? n - 1 : n;
+        bool         known = false;
+
+        for (k = 0; k < c->n_machine && !known; k++)
+            known = !strncasecmp(c->machine[k].region, s, fixed) && (fixed < n || strlen(c->machine[k].region) == n);
+        MDS_CHECK(known, MDS_E_USAGE, "no prices of a region '%.*s'", (int)n, s);
+        s += n + (s[n] == ',');
+    }
     return MDS_OK;
 }
 

@@ -76,10 +76,12 @@ def request():
     check(all(o["provider"] != "lambda" for o in plan("--atoms", "24k", "--security", "private")["options"]), "--security private refuses what does not give it")
     big = plan("--atoms", "60M", "--only-regions", "us-east-1")
     check(any("GiB of GPU memory" in r for r in reasons(big, "g4dn.xlarge")), "too little memory is a reason", reasons(big, "g4dn.xlarge"))
-    for words, text in ((["--atoms", "0"], "above 0"), (["--atoms", "many"], "no number"), (["--atoms", "5x"], "unknown unit 'x'"), ([], "give an input file or --atoms"), (["a.conf", "--atoms", "5"], "not both"),
+    for words, text in ((["--atoms", "0"], "above 0"), (["--atoms", "many"], "no number"), (["--atoms", "5x"], "unknown unit; known are: k, K, M"), ([], "give an input file or --atoms"), (["a.conf", "--atoms", "5"], "not both"),
                         (["--atoms", "1k", "--budget", "5"], "--length"), (["--atoms", "1k", "--spto"], "option --spto"), (["--atoms", "1k", "--provider", "asw"], "no prices of a provider 'asw'"),
-                        (["--atoms", "1k", "--as-of", "soon"], "--as-of: 'soon'"), (["--atoms", "1k", "--prices", "aws"], "PROVIDER=FILE"), (["--atoms", "1k", "--objective", "best"], "none of its words"),
-                        (["--atoms", "1k", "--replicas", "1.5"], "whole number"), (["--atoms"], "needs a value"), (["--atoms", "1k", "--reserved", "2"], "discount")):
+                        (["--atoms", "1k", "--as-of", "soon"], "--as-of: 'soon'"), (["--atoms", "1k", "--prices", "aws"], "PROVIDER=FILE"), (["--atoms", "1k", "--objective", "best"], "none of its words: cheapest, fastest"),
+                        (["--atoms", "1k", "--replicas", "1.5"], "whole number"), (["--atoms"], "needs a value"), (["--atoms", "1k", "--reserved", "2"], "discount"),
+                        (["--atoms", "1k", "--length", "1us", "--budget", "0"], "--budget: must be above 0"), (["--atoms", "1k", "--length", "0"], "above 0"), (["--atoms", "1k", "--reserved", "40%"], "'%' stands behind"),
+                        (["--atoms", "1k", "--only-regions", "us-*,mars"], "no prices of a region 'mars'"), (["--atoms", "1k", "--plot", "x.png"], "FILE.html or FILE.svg")):
         expect(64, text, "plan", *words)
     expect(66, "nope.csv", "plan", "--atoms", "1k", "--prices", "aws=nope.csv")
     expect(66, "nope/gpus.csv", "plan", "--atoms", "1k", "--tables", "nope")

@@ -185,6 +185,16 @@ def several():
             f.write("replicas=2\n")
         code, said = finish(start(work, LIST=here("list-%s" % "-".join(codes)), CODE='case "$*" in *g-1*) exit %s;; *) exit %s;; esac' % tuple(codes)))
         check(code == want, "runs that end with %s: the job ends with %d" % (codes, want), (code, said))
+    # where a launcher would start again what a guard has stopped, such a job is done; but not if its state could not be saved
+    for failing, want in ((False, 0), (True, 79)):
+        work = disk("guard-%d" % failing)
+        os.makedirs(work + "/input", exist_ok=True)
+        write(work + "/input/g.chk", "")
+        with open(work + "/job.env", "a") as f:
+            f.write("replicas=1\nguard_code=0\nbucket=%s\n" % here("bucket"))
+        env = fake_rclone('[[ "$*" == *copyto*manifest* ]]') if failing else {}
+        code, said = finish(start(work, LIST=here("list-guard"), CODE="exit 79", **env))
+        check(code == want, "guard_code=0, the save %s: the job ends with %d" % ("fails" if failing else "works", want), (code, said))
     p = start(disk("stop"), LIST=here("stop-list"), CODE="exit 0")
     wait_for(lambda: os.path.exists("stop-list") and len(open("stop-list").read().split("\n")) == 3)
     time.sleep(0.2)

@@ -7,10 +7,11 @@ usage: test_emit.py CASE
   shell       shellcheck on all that is shell
   safe        private addresses, encrypted disks, a policy for one prefix, no secrets, watcher
   inject      $(..), quotes, newlines, tags, YAML in names, prices, profiles and paths
+  all         every option of many requests, for every target: launched as planned, or refused with a reason
   refused     wrong words, missing things, files that are there
   audit       one line per --emit, with hashes of what was read and written
 """
-import glob, hashlib, json, os, re, shutil, subprocess, sys
+import csv, glob, hashlib, json, math, os, random, re, shutil, subprocess, sys
 from launch import argon, check, emit, expect, main, run, source, write
 import fields
 
@@ -26,7 +27,7 @@ S3 = dict(image=IMAGE, bucket="s3:lab-bucket/runs/argon", role="mdsim-runner", v
 
 def load(pattern):
     found = glob.glob(pattern)
-    return list(yaml.safe_load_all(open(found[0]))) if found else [None]
+    return list(yaml.load_all(open(found[0]), getattr(yaml, "CSafeLoader", yaml.SafeLoader))) if found else [None]
 
 
 def known(value, allowed, what):
@@ -36,7 +37,7 @@ def known(value, allowed, what):
 
 def all_fields():
     argon()
-    emit("skypilot", "sky", "--spot", pick="1", **S3)
+    emit("skypilot", "sky", "--spot", pick="1", bucket_region="us-east-1", **S3)
     task, config = load("sky/*.sky-task.yaml")[0], load("sky/.sky.yaml")[0]
     known(task, fields.SKYPILOT, "SkyPilot task")
     known(config, fields.SKY_CONFIG, ".sky.yaml")
@@ -225,6 +226,115 @@ def harmless(p, out, evil, what):
     shutil.rmtree(out)
 
 
+MACHINES = {(r["provider"], r["region"], r["instance"]): r for r in csv.DictReader(open(os.path.join(source, "cloud", "instances.csv"), newline=""))}
+
+
+def number(row, column):
+    return float(row[column]) if row[column] else math.inf
+
+
+def settings(path):
+    """job.env as bash reads it: its variables, and what goes to --set."""
+    p = subprocess.run(["bash", "-c", 'set -eu; . "$1"; printf "%s\\0" "$threads" "${runs-1}" "${gpus-0}" "${replicas-1}" "${guard_code-79}" "$conf" "${settings[@]}"', "x", path],
+                       capture_output=True, text=True)
+    words = p.stdout.split("\0")[:-1] if p.returncode == 0 and not p.stderr else None
+    return words and (dict(zip(("threads", "runs", "gpus", "replicas", "guard_code", "conf"), words)), dict(w.split("=", 1) for w in words[6:] if w != "--set"))
+
+
+def wrong(o, target, out, request):
+    """What a launch folder says that the plan does not, or does not fit its machine."""
+    m, bad = MACHINES[o["provider"], o["region"], o["instance"]], []
+
+    def hold(truth, *what):
+        if not truth:
+            bad.append(what)
+    env, sets = settings(out + "/job.env") or ({}, {})
+    hold(env, "job.env cannot be read")
+    if not env:
+        return bad
+    replicas, batches = request["replicas"], math.ceil(request["replicas"] / o["runs"])
+    hold(int(env["threads"]) == o["threads"] and int(env["threads"]) * o["runs"] <= max(o["runs"], number(m, "vcpus")), "threads", env)
+    if target != "slurm":
+        hold(int(env["runs"]) == o["runs"] and int(env["replicas"]) == replicas and int(env["gpus"]) == o["gpus_used"] <= o["gpus_in_machine"], "runs, replicas, GPUs", env)
+    # all runs together pay what the machine costs, a last batch that does not fill it included; six decimals are written
+    hold(abs(float(sets["cost.price_per_hour"]) * replicas - o["usd_per_h"] * batches) <= 1e-6 * replicas, "price", sets)
+    hold(("cost.stop_if_below" in sets) == (o["basis"] == "measured"), "a speed guard is for measured speeds only", sets)
+    hold(sets["cost.predicted_basis"] == '"%s"' % o["basis"] and abs(float(sets["cost.predicted_ns_per_day"]) - o["ns_per_day"]) <= 1e-6 * (1 + o["ns_per_day"]), "prediction", sets)
+    if request["budget"] is None:
+        hold("cost.max_cost" not in sets, "a guard that nobody asked for", sets)
+    else:
+        hold(0 < float(sets["cost.max_cost"]) and abs(float(sets["cost.max_cost"]) * replicas - request["budget"]) <= 1e-6 * replicas, "the budget is shared", sets)
+    spot = o["price_kind"] == "spot"
+    if target == "skypilot":
+        task, config = load(out + "/*.sky-task.yaml")[0], load(out + "/.sky.yaml")[0]
+        bad.extend(fields.problems(task, fields.SKYPILOT) + fields.problems(config, fields.SKY_CONFIG))
+        r = task["resources"]
+        hold(r["instance_type"] == o["instance"] and r["infra"] == o["provider"] + "/" + o["region"] and r["use_spot"] is spot and config["allowed_clouds"] == [o["provider"]], "machine", r)
+    elif target == "dstack":
+        task = load(out + "/*.dstack.yml")[0]
+        bad.extend(fields.problems(task, fields.DSTACK))
+        r = task["resources"]
+        hold(task["instance_types"] == [o["instance"]] and task["regions"] == [o["region"]] and task["backends"] == [o["provider"]] and task["spot_policy"] == ("spot" if spot else "on-demand"), "machine", task)
+        hold(task["max_price"] >= o["usd_per_h"] or task["max_price"] == request["max_price"], "price limit", task)
+        hold(int(re.sub(r"arm:|\.\.", "", r["cpu"])) <= number(m, "vcpus") and r["cpu"].startswith("arm:") == (m["isa"] == "neon"), "processors", r)
+        hold(float(r["memory"][:-4]) <= number(m, "memory_gib"), "memory", r)
+        hold(r.get("gpu") == ("nvidia:%d" % o["gpus_in_machine"] if o["gpus_used"] else None), "GPUs", r)
+    elif target == "kubernetes":
+        _, _, job = load(out + "/*.mpijob.yaml")
+        bad.extend(fields.problems(job, fields.MPIJOB))
+        pod = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
+        r = pod["containers"][0]["resources"]
+        hold(pod["nodeSelector"] == {"node.kubernetes.io/instance-type": o["instance"]} and re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", o["instance"]), "node", pod)
+        # a node keeps a share for itself: a pod that asks for all of it is never placed
+        hold(r["requests"]["cpu"] == 1 or r["requests"]["cpu"] <= 0.9 * number(m, "vcpus"), "processors", r)
+        hold(request["host_gib"] * o["runs"] <= float(r["limits"]["memory"][:-2]) <= max(0.9 * number(m, "memory_gib"), math.ceil(request["host_gib"] * o["runs"])), "memory", r)
+        hold(r["limits"].get("nvidia.com/gpu", 0) == o["gpus_used"], "GPUs", r)
+    else:
+        script = open(glob.glob(out + "/*.sbatch")[0]).read()
+        hold(("--array=1-%d" % replicas in script) == (replicas > 1), "an array of all replicas", script)
+        hold(("--gpus-per-task=1" in script) == (o["gpus_used"] > 0) and "--cpus-per-task=%d\n" % o["threads"] in script, "tasks", script)
+    hold(int(env["guard_code"]) == (0 if target == "kubernetes" else 79), "guards", env)
+    return bad
+
+
+def everything():
+    """Requests at random, their options as --json has them, every one emitted: as planned, or refused with a reason."""
+    random.seed(5)
+    conf = os.path.join(source, "inputs", "argon", "argon.conf")  # of coordinates in a file: read sooner than a made system
+    profile = write("lab.profile", 'image = "%s"; bucket = "s3:b/p"; bucket_region = "us-east-1";' % IMAGE)
+    targets = ("skypilot", "slurm", "kubernetes", "dstack")
+    emitted, refusals, kinds, unwanted = dict.fromkeys(targets, 0), [], set(), []
+    for k in range(20):
+        words = [conf, "--length", random.choice(["1ns", "100ns", "1us"])]
+        words += random.choice([[], ["--spot"], ["--reserved", "0.3"], ["--spot", "--reserved", "0.6"]]) + random.choice([[], ["--force"]])
+        words += random.choice([[], ["--replicas", str(random.choice([2, 3, 5, 7, 8, 40]))]]) + random.choice([[], ["--budget", random.choice(["7.77", "1000", "0.0000001"])]])
+        words += random.choice([[], ["--deadline", random.choice(["20m", "3d"])]]) + random.choice([[], ["--max-price", random.choice(["1", "12.5"])]])
+        words += random.choice([[], ["--ns-per-day", "900"]]) + random.choice([[], ["--device", random.choice(["cpu", "gpu"])], ["--ranks", "1"]]) + random.choice([[], ["--objective", "fastest"]])
+        p = run("plan", *words, "--json", "-")
+        check(p.returncode == 0, " ".join(words), p.stderr) if p.returncode else None
+        answer = json.loads(p.stdout)
+        asked = dict(answer["request"], host_gib=answer["answers"]["host_memory_gib"])
+        unwanted += [o for o in answer["options"] if o["price_kind"] == "spot" and "--spot" not in words]
+        for o in random.sample(answer["options"], min(8, len(answer["options"]))):
+            for target in targets:
+                p = run("plan", *words, "--pick", str(o["rank"]), "--emit", target, "--out", "x", "--profile", profile)
+                what = "#%d %s of '%s' for %s" % (o["rank"], o["instance"], " ".join(words), target)
+                if p.returncode == 0:
+                    bad = wrong(o, target, "x", asked)
+                    check(not bad, what, bad) if bad else None
+                    emitted[target] += 1
+                    kinds.add((target, o["price_kind"], o["gpus_used"] > 0))
+                    shutil.rmtree("x")
+                    continue
+                why = "price without a machine" if o["instance"].startswith("seed-") or o["instance"] == "accelerator" else \
+                    "cannot be the instance type of a Kubernetes node" if target == "kubernetes" and "$" in o["instance"] else "no reason"
+                check(why in p.stderr and p.returncode in (65, 78) and not os.path.exists("x"), what + ": refused", (p.returncode, p.stderr)) if why not in p.stderr else None
+                refusals.append(why)
+    check(not unwanted, "spot is never chosen where it is not allowed", unwanted[:1])
+    check(min(emitted.values()) > 60 and len(kinds) == 24, "launched as planned (%s), at every kind of price, with GPUs and without" % emitted, sorted(kinds))
+    check(len(set(refusals)) == 2, "or refused with a reason: %d, each kind of it once at least" % len(refusals), set(refusals))
+
+
 def refused():
     argon()
     expect(64, "--pick", "plan", "a.conf", "--emit", "slurm", "--out", "x")
@@ -239,10 +349,30 @@ def refused():
     for bucket in ("lab-bucket/x", "s3:lab-bucket", "s3:lab-bucket/", "s3:lab/../other", "s3:lab-bucket/a b", "ftp:lab/x", "azureblob:account/container"):
         emit("skypilot", "x", code=65, says="bucket '", image=IMAGE, bucket=bucket)
     emit("slurm", "x", code=65, says="buckett", buckett="s3:b/x")
+    emit("skypilot", "x", code=65, says="bucket_region", pick="g2-standard-8", **S3)
+    emit("skypilot", "far", pick="g2-standard-8", bucket_region="eu-west-1", **S3)
+    check("STORE_REGION='eu-west-1'" in open("far/job.env").read(), "a bucket of AWS lies where the profile says, not where the machine is")
+    emit("slurm", "x", "--force", code=78, says="a price without a machine", pick="seed-price-A100")
     emit("slurm", "x", code=65, says="hours", hours=0)
     emit("slurm", "x", code=65, says="image", image=3)
     expect(66, "absent.profile", "plan", "a.conf", "--pick", "1", "--emit", "slurm", "--out", "x", "--profile", "absent.profile")
+    # slow GPUs with fast links: more of them are faster
+    os.makedirs("tables/calibration")
+    for f in glob.glob(os.path.join(source, "cloud", "*.csv")):
+        shutil.copy(f, "tables")
+    with open("tables/gpus.csv", newline="") as f:
+        rows = [dict(r, fp32_tflops="0.001", bandwidth_gb_s="1") for r in csv.DictReader(f)]
+    with open("tables/gpus.csv", "w", newline="") as f:
+        out = csv.DictWriter(f, rows[0].keys())
+        out.writeheader()
+        out.writerows(rows)
+    emit("slurm", "x", "--tables", "tables", "--device", "gpu", "--ranks", "2", code=78, says="uses 2 GPUs for one run", pick="p4d.24xlarge")
     check(not os.path.exists("x"), "and nothing was written")
+    os.makedirs("tables/templates")
+    for name in ("job.env", "job.sh", "slurm.sbatch"):
+        write("tables/templates/" + name, "touch pwned\n")
+    emit("slurm", "own", "--tables", "tables", pick="c7a.48xlarge")
+    check(open("own/job.sh").read() == open(os.path.join(source, "cloud/templates/job.sh")).read(), "tables of others bring no templates of theirs")
     emit("slurm", "sl")
     before = {f: open(f, "rb").read() for f in glob.glob("sl/*")}
     emit("slurm", "sl", code=74, says="nothing is overwritten")
@@ -271,4 +401,4 @@ def audit():
     check(json.loads(open("other/audit.jsonl").read())["prices_sha256"] != a["prices_sha256"], "other prices, another sum")
 
 
-main({"fields": all_fields, "shell": shell, "safe": safe, "inject": inject, "refused": refused, "audit": audit})
+main({"fields": all_fields, "shell": shell, "safe": safe, "inject": inject, "all": everything, "refused": refused, "audit": audit})
