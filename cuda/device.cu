@@ -46,13 +46,19 @@ void GPU_NAME(release)(const void *memory)
 
 // ------------------------------------------------------------------------------------------------- kernels
 
-/// Clears the sums of the step.
+/// Clears the sums of the step, and splits the box into two floats a component: what pair kernels shift blocks by without doubles.
 static __global__ void k_begin(gpu_control *c)
 {
     const int t = (int)threadIdx.x;
 
     if (c->tripped) return;
     if (t < GPU_N_SUMS) c->sum[t] = 0;
+    if (t < 9) {
+        const double h = c->box.a[t / 3][t % 3], raster = rint(h * 1024) * (1.0 / 1024);
+
+        c->raster[t / 3][t % 3] = (float)raster;
+        c->rest[t / 3][t % 3] = (float)(h - raster);
+    }
 }
 
 /// Slot-order copies from x: float positions from the origin of their block, and fractional coordinates as 32-bit integers, whose

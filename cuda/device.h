@@ -31,6 +31,7 @@ typedef struct {
     double  time;                    // ps
     mds_box box;
     double  inverse[3][3];           // mds_box_inverse of it; zeros without a box
+    float   raster[3][3], rest[3][3]; // by begin: box = raster + rest, the first on the raster of the blocks' origins
     double  coupling[MDS_N_COUPLING];
     double  work_noise, work_scale;  // kJ/mol
     double  list_scale, log_scale;   // product of box scalings since the last search; ln of the one of this step, not yet booked
@@ -135,7 +136,7 @@ struct mds_device {
 /// The same with the n elements of `from` copied in.
 #define gpu_copy_in(out, from, n) GPU_NAME(copy_in)((void **)(out), (from), (size_t)(n) * sizeof **(out))
 /// Room for n elements; what was in it is lost when it grows. *room: elements there are.
-#define gpu_room(out, room, n) GPU_NAME(room)((void **)(out), (room), (size_t)(n), sizeof **(out))
+#define gpu_room(out, held, n) GPU_NAME(room)((void **)(out), (held), (size_t)(n), sizeof **(out))
 mds_status GPU_NAME(alloc)(void **out, size_t bytes);
 mds_status GPU_NAME(copy_in)(void **out, const void *from, size_t bytes);
 mds_status GPU_NAME(room)(void **out, size_t *room, size_t n, size_t size);

@@ -38,6 +38,13 @@
     type *const name = reinterpret_cast<type *>(gpu_dynamic)
 #endif
 
+/// Before a loop: write it out, so that arrays indexed by its counter live in registers.
+#ifdef EMU_CUDA
+#define GPU_UNROLL
+#else
+#define GPU_UNROLL _Pragma("unroll")
+#endif
+
 /// A call of the runtime that must succeed; else the function ends with MDS_E_DEVICE (MDS_E_MEMORY for memory).
 #define GPU_TRY(call)                                                                                        \
     do {                                                                                                     \
@@ -61,6 +68,12 @@ template <class T> static __device__ __forceinline__ T gpu_sum_warp(T v)
 
     for (distance = GPU_WARP / 2; distance > 0; distance /= 2) v += __shfl_xor_sync(GPU_ALL, v, distance);
     return v;
+}
+
+/// 1/sqrt(x) of a normal x > 0, good to two units in the last place.
+static __device__ __forceinline__ float gpu_rsqrt(float x)
+{
+    return rsqrtf(x);
 }
 
 /// v of another lane of the whole warp.

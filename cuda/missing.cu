@@ -12,12 +12,6 @@ mds_status GPU_NAME(prune)(mds_device *) { return MDS_OK; }
 mds_status GPU_NAME(guard)(mds_device *) { return MDS_OK; }
 mds_status GPU_NAME(search)(mds_device *, const mds_domain *) { NOT_YET("search"); }
 
-mds_status GPU_NAME(pair_open)(mds_device *) { return MDS_OK; }
-void       GPU_NAME(pair_close)(mds_device *) {}
-mds_status GPU_NAME(pair_set)(mds_device *) { return MDS_OK; }
-mds_status GPU_NAME(pair_remap)(mds_device *) { return MDS_OK; }
-mds_status GPU_NAME(pair)(mds_device *, mds_where, mds_work) { NOT_YET("pair forces"); }
-
 mds_status GPU_NAME(bonded_open)(mds_device *) { return MDS_OK; }
 void       GPU_NAME(bonded_close)(mds_device *) {}
 mds_status GPU_NAME(excluded_open)(mds_device *) { return MDS_OK; }
