@@ -23,10 +23,6 @@ void       GPU_NAME(vsite_close)(mds_device *) {}
 mds_status GPU_NAME(vsite_place)(mds_device *) { return MDS_OK; }
 mds_status GPU_NAME(vsite_spread)(mds_device *, mds_work) { return MDS_OK; }
 
-mds_status GPU_NAME(mesh_open)(mds_device *) { return MDS_OK; }
-void       GPU_NAME(mesh_close)(mds_device *) {}
-mds_status GPU_NAME(mesh_set)(mds_device *) { return MDS_OK; }
-mds_status GPU_NAME(mesh)(mds_device *, mds_phase, mds_work) { NOT_YET("mesh"); }
 
 mds_status GPU_NAME(move_open)(mds_device *) { return MDS_OK; }
 void       GPU_NAME(move_close)(mds_device *) {}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Smooth particle-mesh Ewald on the device [essmann1995]: life, tables, the order of the phases. Formulas: docs/theory/mesh.md.
+//
+//   spread   charges in 32-bit fixed point (spread.cu)
+//   FFT      to float, the fixed-point mesh cleared for the next step; cuFFT real to complex
+//   solve    waves times influence factors made on the fly, energy and virial when due (solve.cu)
+//   FFT      cuFFT complex to real, which may ruin the waves
+//   gather   forces from derivatives of the weights, to the sums that all stages share (gather.cu)
+//
+// All of it is queued on the mesh's own stream, beside the pair kernels. When the stop word is set the kernels fall through; the
+// transforms run on what is there, which does no harm: nothing is spread into a mesh that is not cleared in the same step.
+//
+// ghat and k dghat/dk come from cubics in k, four points of the split's own function a cell. The cells are 1/16 of 1/rc wide (Gaussian:
+// also 1/16 of its width 2 beta, whichever is less), where a cubic through Chebyshev's points is off by h^4/3072 |ghat''''| < 5e-9.
+#include "mesh.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FFT_TRY(call)                                                                                        \
+    do {                                                                                                     \
+        const cufftResult fft_error = (call);                                                                \
+        if (fft_error != CUFFT_SUCCESS)                                                                      \
+            MDS_FAIL(fft_error == CUFFT_ALLOC_FAILED ? MDS_E_MEMORY : MDS_E_DEVICE, "%s: cuFFT error %d", #call, (int)fft_error); \
+    } while (0)
+
+mds_status GPU_NAME(mesh_open)(mds_device *d)
+{
+    const mds_system *s = d->system;
+    double            largest = 0;
+    gpu_mesh         *m;
+
+    MDS_TRY(mds_alloc(&d->mesh, 1, sizeof *d->mesh));
+    m = d->mesh;
+    for (int32_t i = 0; i < s->n_atoms; i++) largest = fmax(largest, fabs(s->charge[i]) * sqrt(MDS_COULOMB));
+    m->view.scale = 67108864.0f; // 2^26
+    while (8 * largest * (double)m->view.scale >= 2147483648.0) m->view.scale /= 2;
+    m->view.unscale = 1 / m->view.scale;
+    return MDS_OK;
+}
+
+static void forget_mesh(gpu_mesh *m)
+{
+    const mesh_view *v = &m->view;
+    const void      *memory[] = {v->charge, v->real, v->wave, v->moduli[0], v->moduli[1], v->moduli[2]};
+
+    for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
+    if (m->forward) (void)cufftDestroy(m->forward);
+    if (m->backward) (void)cufftDestroy(m->backward);
+    m->forward = m->backward = 0;
+    m->view.charge = NULL;
+    m->view.real = NULL;
+    m->view.wave = NULL;
+    m->view.moduli[0] = m->view.moduli[1] = m->view.moduli[2] = NULL;
+    m->order = 0;
+}
+
+static void forget_tables(gpu_mesh *m)
+{
+    GPU_NAME(release)(m->view.spectrum);
+    GPU_NAME(release)(m->view.slope);
+    m->view.spectrum = m->view.slope = NULL;
+}
+
+void GPU_NAME(mesh_close)(mds_device *d)
+{
+    if (!d->mesh) return;
+    if (d->mesh_stream) (void)cudaStreamSynchronize(d->mesh_stream);
+    forget_mesh(d->mesh);
+    forget_tables(d->mesh);
+    mds_free(d->mesh);
+    d->mesh = NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ tables
+
+static mds_status copy_moduli(gpu_mesh *m, int k)
+{
+    const size_t n = (size_t)m->view.n[k];
+    double      *b2 = NULL;
+    float       *rounded = NULL;
+    mds_status   status = MDS_OK;
+
+    MDS_TRY_GOTO(mds_alloc(&b2, n, sizeof *b2));
+    MDS_TRY_GOTO(mds_alloc(&rounded, n, sizeof *rounded));
+    mds_spline_moduli((int)n, m->order, b2);
+    for (size_t i = 0; i < n; i++) rounded[i] = (float)b2[i];
+    MDS_TRY_GOTO(gpu_copy_in(&m->view.moduli[k], rounded, n));
+fail:
+    mds_free(b2);
+    mds_free(rounded);
+    return status;
+}
+
+/// The cubic through values at Chebyshev's points (1 + cos((2i + 1) pi/8))/2 of a cell, in powers of the place in it.
+static float4 cubic_through(const double at[4], const double value[4])
+{
+    double c[4] = {value[0], value[1], value[2], value[3]}, power[4] = {0, 0, 0, 0};
+
+    for (int k = 1; k < 4; k++) // Newton's divided differences
+        for (int i = 3; i >= k; i--) c[i] = (c[i] - c[i - 1]) / (at[i] - at[i - k]);
+    for (int i = 3; i >= 0; i--) { // power = power (s - at[i]) + c[i]
+        for (int k = 3; k > 0; k--) power[k] = power[k - 1] - at[i] * power[k];
+        power[0] = c[i] - at[i] * power[0];
+    }
+    return make_float4((float)power[0], (float)power[1], (float)power[2], (float)power[3]);
+}
+
+/// Tables of the split up to the largest wave that d->split knows, for boxes that shrink too.
+static mds_status copy_tables(mds_device *d)
+{
+    mesh_view       *v = &d->mesh->view;
+    const mds_split *split = &d->split;
+    double           rate = 16 * split->cut, spacing = 1, at[4], ghat[4], rise[4];
+    float4          *spectrum = NULL, *slope = NULL;
+    mds_status       status = MDS_OK;
+
+    if (split->kind == MDS_NUM_GAUSSIAN) rate = fmax(rate, 8 / split->shape);
+    for (int k = 0; k < 3; k++) spacing = fmin(spacing, d->box.a[k][k] / v->n[k]);
+    v->cells = (int)fmin(4 * 3.15 / spacing * rate, 1 << 20); // as far as mds_short_form goes
+    v->rate = (float)rate;
+    for (int k = 0; k < 4; k++) at[k] = 0.5 * (1 + cos((2 * k + 1) * MDS_PI / 8));
+    MDS_TRY_GOTO(mds_alloc(&spectrum, (size_t)v->cells, sizeof *spectrum));
+    MDS_TRY_GOTO(mds_alloc(&slope, (size_t)v->cells, sizeof *slope));
+    for (int i = 0; i < v->cells; i++) {
+        for (int k = 0; k < 4; k++) mds_split_spectrum(split, (i + at[k]) / (double)v->rate, &ghat[k], &rise[k]);
+        spectrum[i] = cubic_through(at, ghat);
+        slope[i] = cubic_through(at, rise);
+    }
+    forget_tables(d->mesh);
+    MDS_TRY_GOTO(gpu_copy_in(&v->spectrum, spectrum, v->cells));
+    MDS_TRY_GOTO(gpu_copy_in(&v->slope, slope, v->cells));
+fail:
+    mds_free(spectrum);
+    mds_free(slope);
+    return status;
+}
+
+static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
+{
+    gpu_mesh    *m = d->mesh;
+    mesh_view   *v = &m->view;
+    const double points = (double)grid[0] * grid[1] * grid[2];
+    const size_t room = ((size_t)points + 3) / 4 * 4;
+
+    forget_mesh(m);
+    for (int k = 0; k < 3; k++) m->planned[k] = v->n[k] = grid[k];
+    v->half = grid[2] / 2 + 1;
+    v->magic = (unsigned)(4294967296.0 / v->half) + 1;
+    // the second: division by `magic` is exact
+    MDS_CHECK(points < 2147483644.0 && (double)grid[1] * v->half * v->half < 4294967296.0 && grid[0] < 65536, MDS_E_UNSUPPORTED,
+              "a mesh of %d x %d x %d is too large", (int)grid[0], (int)grid[1], (int)grid[2]);
+    m->order = order;
+    MDS_TRY(gpu_alloc(&v->charge, room));
+    MDS_TRY(gpu_alloc(&v->real, room));
+    MDS_TRY(gpu_alloc(&v->wave, (size_t)grid[0] * (size_t)grid[1] * (size_t)v->half));
+    GPU_TRY(cudaMemset(v->charge, 0, room * sizeof *v->charge));
+    GPU_TRY(cudaMemset(v->real, 0, room * sizeof *v->real));
+    for (int k = 0; k < 3; k++) MDS_TRY(copy_moduli(m, k));
+    FFT_TRY(cufftPlan3d(&m->forward, grid[0], grid[1], grid[2], CUFFT_R2C));
+    FFT_TRY(cufftPlan3d(&m->backward, grid[0], grid[1], grid[2], CUFFT_C2R));
+    FFT_TRY(cufftSetStream(m->forward, d->mesh_stream));
+    FFT_TRY(cufftSetStream(m->backward, d->mesh_stream));
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(mesh_set)(mds_device *d)
+{
+    const mds_params *p = &d->params;
+    gpu_mesh         *m = d->mesh;
+    const double      charge = d->system->total_charge;
+
+    MDS_CHECK(p->order >= MESH_MIN_ORDER && p->order <= MESH_MAX_ORDER, MDS_E_INPUT, "mesh order %d is not in %d to %d", (int)p->order,
+              (int)MESH_MIN_ORDER, (int)MESH_MAX_ORDER);
+    for (int k = 0; k < 3; k++)
+        MDS_CHECK(p->grid[k] >= p->order, MDS_E_INPUT, "a mesh of %d points is too small for order %d", (int)p->grid[k], (int)p->order);
+    if (!d->periodic) return MDS_OK; // the stage says so; a box calls again
+    m->view.background = -MDS_COULOMB * d->split.background * charge * charge;
+    if (m->order != p->order || memcmp(m->planned, p->grid, sizeof m->planned)) MDS_TRY(make_mesh(d, p->order, p->grid));
+    return copy_tables(d);
+}
+
+// ------------------------------------------------------------------------------------------------- stage
+
+mds_status GPU_NAME(mesh)(mds_device *d, mds_phase phase, mds_work work)
+{
+    const bool all = phase == MDS_MESH_ALL;
+    gpu_mesh  *m = d->mesh;
+
+    if (d->params.coulomb != MDS_COULOMB_PME) return MDS_OK;
+    MDS_CHECK(d->periodic, MDS_E_INPUT, "PME needs a box");
+    if (all || phase == MDS_SPREAD) MDS_TRY(GPU_NAME(mesh_spread)(d));
+    if (all || phase == MDS_FFT) {
+        MDS_TRY(GPU_NAME(mesh_convert)(d));
+        FFT_TRY(cufftExecR2C(m->forward, m->view.real, m->view.wave));
+    }
+    if (all || phase == MDS_SOLVE) MDS_TRY(GPU_NAME(mesh_solve)(d, work));
+    if (all || phase == MDS_IFFT) FFT_TRY(cufftExecC2R(m->backward, m->view.wave, m->view.real));
+    if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_gather)(d));
+    return MDS_OK;
+}
