@@ -15,7 +15,7 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
     GPU_SHARED(float2, weight, [GPU_BLOCK][ROW]); // theta and theta'
     GPU_SHARED(int, offset, [GPU_BLOCK][ROW]);
     GPU_SHARED(float, part, [3][GPU_BLOCK][PART]); // -dE/du of a column
-    GPU_SHARED(float, slope, [3][GPU_BLOCK]);      // and of an atom, times points: by fractional coordinates
+    GPU_SHARED(float, slope, [3][GPU_BLOCK]);      // and of an atom
     GPU_SHARED(float, inverse, [3][3]);
     const int t = (int)threadIdx.x, atom = t % GPU_WARP, k = t / GPU_WARP, slot = (int)blockIdx.x * GPU_BLOCK + atom;
 
@@ -34,7 +34,9 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
             offset[atom][k * ORDER + j] = (at < 0 ? at + n : at) * stride;
         }
     } else if (atom < 9) {
-        inverse[atom / 3][atom % 3] = (float)p.control->inverse[atom / 3][atom % 3];
+        const int row = atom / 3, l = atom % 3;
+
+        inverse[row][l] = (float)(p.control->inverse[row][l] * m.norm * mesh_pick(l, m.n[0], m.n[1], m.n[2]));
     }
     __syncthreads();
     for (int c = t; c < GPU_BLOCK * COLUMNS; c += MESH_THREADS) {
@@ -58,7 +60,7 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
         float sum = 0;
 
         for (int column = 0; column < COLUMNS; column++) sum += part[k][atom][column];
-        slope[k][atom] = sum * (float)mesh_pick(k, m.n[0], m.n[1], m.n[2]);
+        slope[k][atom] = sum;
     }
     __syncthreads();
     if (k < 3 && p.xq[slot].w != 0) { // the inverse of a lower triangular box is lower triangular

@@ -29,15 +29,9 @@
 mds_status GPU_NAME(mesh_open)(mds_device *d)
 {
     const mds_system *s = d->system;
-    double            largest = 0;
-    gpu_mesh         *m;
 
     MDS_TRY(mds_alloc(&d->mesh, 1, sizeof *d->mesh));
-    m = d->mesh;
-    for (int32_t i = 0; i < s->n_atoms; i++) largest = fmax(largest, fabs(s->charge[i]) * sqrt(MDS_COULOMB));
-    m->view.scale = 67108864.0f; // 2^26
-    while (8 * largest * (double)m->view.scale >= 2147483648.0) m->view.scale /= 2;
-    m->view.unscale = 1 / m->view.scale;
+    for (int32_t i = 0; i < s->n_atoms; i++) d->mesh->largest = fmax(d->mesh->largest, fabs(s->charge[i]) * sqrt(MDS_COULOMB));
     return MDS_OK;
 }
 
@@ -75,6 +69,18 @@ void GPU_NAME(mesh_close)(mds_device *d)
 }
 
 // ------------------------------------------------------------------------------------------------ tables
+
+/// Units of the fixed-point mesh. The weights come out (order - 1)!^3 times too large.
+static void set_scale(gpu_mesh *m)
+{
+    double factorial = 1, scale = 67108864; // 2^26
+
+    for (int k = 2; k < m->order; k++) factorial *= k;
+    m->view.norm = 1 / (factorial * factorial * factorial);
+    while (scale > 67108864 * m->view.norm || 8 * m->largest * scale >= 2147483648.0 * m->view.norm) scale /= 2;
+    m->view.scale = (float)scale;
+    m->view.unit = m->view.norm / scale;
+}
 
 static mds_status copy_moduli(gpu_mesh *m, int k)
 {
@@ -153,6 +159,7 @@ static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
     MDS_CHECK(points < 2147483644.0 && (double)grid[1] * v->half * v->half < 4294967296.0 && grid[0] < 65536, MDS_E_UNSUPPORTED,
               "a mesh of %d x %d x %d is too large", (int)grid[0], (int)grid[1], (int)grid[2]);
     m->order = order;
+    set_scale(m);
     MDS_TRY(gpu_alloc(&v->charge, room));
     MDS_TRY(gpu_alloc(&v->real, room));
     MDS_TRY(gpu_alloc(&v->wave, (size_t)grid[0] * (size_t)grid[1] * (size_t)v->half));

@@ -17,10 +17,11 @@ enum { MESH_MIN_ORDER = 4, MESH_MAX_ORDER = 8, MESH_THREADS = 128 };
 typedef struct {
     int           n[3], half;          // points; waves kept along the third direction, n[2]/2 + 1
     unsigned      magic;               // upper half of a 64-bit product with it divides by half
-    float         scale, unscale;      // units of the fixed-point mesh a charge; 1/scale: powers of two
-    int          *charge;              // [n0 n1 n2, up to a multiple of 4] fixed point; 0 between the steps
-    float        *real;                // [the same] charges, then the potential
-    float2       *wave;                // [n0][n1][half]
+    float         scale;               // of charges on the way to the fixed-point mesh, a power of two
+    double        unit, norm;          // charge of a unit of that mesh; (order - 1)!^-3
+    int          *charge;              // [n0 n1 n2, up to a multiple of 4] units; 0 between the steps
+    float        *real;                // [the same] units, then the potential
+    float2       *wave;                // [n0][n1][half] of units, then of the potential
     const float  *moduli[3];           // [n[k]] |b(m)|^2
     const float4 *spectrum, *slope;    // [cells] cubics of ghat, of k dghat/dk over k in steps of 1/rate
     int           cells;
@@ -30,6 +31,7 @@ typedef struct {
 
 struct gpu_mesh {
     mesh_view   view;
+    double      largest;               // charge, sqrt(MDS_COULOMB) e
     int         order, planned[3];     // the mesh that there are arrays and plans for; 0: none
     cufftHandle forward, backward;
 };
@@ -49,24 +51,22 @@ mds_status GPU_NAME(mesh_gather)(mds_device *d);              // enqueue: forces
     case 8: GPU_LAUNCH(kernel<8>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, (d)->mesh_stream, __VA_ARGS__); break; \
     }
 
-/// Weights of order ORDER at w in [0, 1] of a cell, by the recursion of num/spline.c; all terms are positive, so float loses nothing.
+/// Weights of order ORDER at w in [0, 1] of a cell, times (ORDER - 1)!, by the recursion of num/spline.c without its divisions: those
+/// would round the same way for every atom, and all energies with them: the factor is where the box is. All terms are positive, so float loses nothing.
 /// Point k lies ORDER - 1 - k cells before that of the charge. slope: d theta/d w, from the weights of one order less.
 template <int ORDER> static __device__ __forceinline__ void mesh_weights(float w, float (&theta)[ORDER], float (&slope)[ORDER])
 {
     theta[0] = 1 - w;
     theta[1] = w;
     for (int n = 3; n <= ORDER; n++) {
-        const float scale = 1.0f / (float)(n - 1);
-
         if (n == ORDER) {
-            slope[0] = -theta[0];
-            for (int k = 1; k < ORDER - 1; k++) slope[k] = theta[k - 1] - theta[k];
-            slope[ORDER - 1] = theta[ORDER - 2];
+            slope[0] = (float)(1 - ORDER) * theta[0];
+            for (int k = 1; k < ORDER - 1; k++) slope[k] = (float)(ORDER - 1) * (theta[k - 1] - theta[k]);
+            slope[ORDER - 1] = (float)(ORDER - 1) * theta[ORDER - 2];
         }
-        theta[n - 1] = scale * w * theta[n - 2];
-        for (int k = n - 2; k > 0; k--)
-            theta[k] = scale * ((w + (float)(n - 1 - k)) * theta[k - 1] + ((float)(k + 1) - w) * theta[k]);
-        theta[0] = scale * (1 - w) * theta[0];
+        theta[n - 1] = w * theta[n - 2];
+        for (int k = n - 2; k > 0; k--) theta[k] = (w + (float)(n - 1 - k)) * theta[k - 1] + ((float)(k + 1) - w) * theta[k];
+        theta[0] = (1 - w) * theta[0];
     }
 }
 

@@ -18,7 +18,7 @@ enum { SUMS = 7 }; // energy; xx, xy, xz, yy, yz, zz of sum E_K (K ghat'/ghat - 
 /// Of a box, in shared memory.
 typedef struct {
     float vector[6]; // 2 pi times the inverse: 00, 10, 11, 20, 21, 22
-    float green;     // 4 pi/V
+    float green;     // 4 pi/V times the charge of a unit of the mesh
 } mesh_box;
 
 static __device__ __forceinline__ float cubic(const float4 *table, float at, int cells)
@@ -65,8 +65,8 @@ static __device__ __forceinline__ void add_terms(const mesh_view *m, const mesh_
     sum[6] += part * w->k[2] * w->k[2];
 }
 
-/// Sums of all threads of a block into those of the step.
-static __device__ __forceinline__ void add_sums(gpu_control *c, const float sum[SUMS])
+/// Sums of all threads of a block, in units of the mesh, into those of the step.
+static __device__ __forceinline__ void add_sums(gpu_control *c, const float sum[SUMS], double unit)
 {
     GPU_SHARED(double, of_warp, [MESH_THREADS / GPU_WARP][SUMS]);
     const int t = (int)threadIdx.x;
@@ -86,8 +86,8 @@ static __device__ __forceinline__ void add_sums(gpu_control *c, const float sum[
         energy += of_warp[w][0];
         part += of_warp[w][s];
     }
-    if (t == 9) gpu_add_sum(c, GPU_ENERGY + MDS_EN_RECIP, energy);
-    else gpu_add_sum(c, GPU_VIRIAL + t, -0.5 * (part + (k == l ? energy : 0)));
+    if (t == 9) gpu_add_sum(c, GPU_ENERGY + MDS_EN_RECIP, unit * energy);
+    else gpu_add_sum(c, GPU_VIRIAL + t, -0.5 * unit * (part + (k == l ? energy : 0)));
 }
 
 static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, mesh_view m, int due)
@@ -102,7 +102,7 @@ static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, m
 
         box->vector[t] = (float)(2 * MDS_PI * c->inverse[row][t - row * (row + 1) / 2]);
     }
-    if (t == 6) box->green = (float)(4 * MDS_PI / mds_box_volume(&c->box));
+    if (t == 6) box->green = (float)(4 * MDS_PI / mds_box_volume(&c->box) * m.unit);
     __syncthreads();
     if (at < m.n[1] * m.half) {
         const int    j = (int)__umulhi((unsigned)at, m.magic), l = at - j * m.half;
@@ -133,7 +133,7 @@ static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, m
         gpu_add_sum(c, GPU_ENERGY + MDS_EN_RECIP, energy);
         for (int k = 0; k < 3; k++) gpu_add_sum(c, GPU_VIRIAL + 4 * k, -0.5 * energy);
     }
-    add_sums(c, sum);
+    add_sums(c, sum, m.unit);
 }
 
 mds_status GPU_NAME(mesh_solve)(mds_device *d, mds_work work)

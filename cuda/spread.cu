@@ -8,8 +8,9 @@
 // column along x: order additions, of each two words of shared memory, a product, a conversion. Nothing is read back.
 // Per atom: order^3 atomics, 32 bytes read.
 //
-// Scale: the largest power of two at which eight times the largest charge on one point would fit, at most 2^26. One point gets at
-// most 0.3 of a charge (order 4); where more than half the range is used nevertheless, convert reports a fault.
+// Scale: the largest power of two (times the weights' common factor) at which eight times the largest charge on one point would fit
+// and a charge has at most 2^26 units. One point gets at most 0.3 of a charge (order 4); where more than half the range is
+// used nevertheless, convert reports a fault.
 #include "mesh.h"
 
 /// A point's weight in one direction, and its share of the index.
@@ -51,13 +52,13 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_sp
 }
 
 /// Four points a thread: 16 bytes read, 32 written.
-static __global__ void k_convert(gpu_control *c, int4 *charge, float4 *real, int n, float unscale)
+static __global__ void k_convert(gpu_control *c, int4 *charge, float4 *real, int n)
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), half = 1 << 30;
 
     if (c->tripped || i >= n) return;
     const int4 q = charge[i];
-    real[i] = make_float4((float)q.x * unscale, (float)q.y * unscale, (float)q.z * unscale, (float)q.w * unscale);
+    real[i] = make_float4((float)q.x, (float)q.y, (float)q.z, (float)q.w);
     charge[i] = make_int4(0, 0, 0, 0);
     if (max(max(q.x, q.y), max(q.z, q.w)) > half || min(min(q.x, q.y), min(q.z, q.w)) < -half) gpu_fault(c, MDS_FAULT_RANGE, GPU_NO_ATOM);
 }
@@ -74,6 +75,6 @@ mds_status GPU_NAME(mesh_convert)(mds_device *d)
     const int        n = (m->n[0] * m->n[1] * m->n[2] + 3) / 4;
 
     GPU_LAUNCH(k_convert, (unsigned)(n + MESH_THREADS - 1) / MESH_THREADS, MESH_THREADS, 0, d->mesh_stream, d->view.control,
-               (int4 *)m->charge, (float4 *)m->real, n, m->unscale);
+               (int4 *)m->charge, (float4 *)m->real, n);
     return MDS_OK;
 }
