@@ -151,6 +151,7 @@ static void device_close(mds_device *d)
     if (!d) return;
     p = &d->view;
     if (d->stream) (void)cudaStreamSynchronize(d->stream);
+    GPU_NAME(graph_forget)(d);
     GPU_NAME(search_close)(d);
     GPU_NAME(pair_close)(d);
     GPU_NAME(bonded_close)(d);
@@ -285,6 +286,7 @@ static mds_status set(mds_device *d, const mds_params *params)
 {
     const bool same = mds_params_same_forces(&d->params, params);
 
+    GPU_NAME(graph_forget)(d);
     d->params = *params;
     return same ? MDS_OK : derive(d);
 }
@@ -296,6 +298,7 @@ static mds_status upload(mds_device *d, const mds_domain *domain, const mds_stat
     gpu_control *c = d->peek;
 
     MDS_ASSERT(state->n_atoms == d->system->n_atoms && domain->n_home == state->n_atoms);
+    GPU_NAME(graph_forget)(d);
     GPU_TRY(cudaStreamSynchronize(d->stream));
     *c = gpu_control{};
     c->step = state->step;
@@ -368,10 +371,10 @@ static_assert(GPU_N_SUMS <= 64, "one thread a sum");
 
 extern "C" const mds_backend GPU_TABLE;
 const mds_backend GPU_TABLE = {
-    GPU_LABEL, 0,
+    GPU_LABEL, MDS_CAP_REPLAY,
     device_open, device_close, describe, flavours, flavour, GPU_NAME(figures), devices,
     upload, set, GPU_NAME(observe), GPU_NAME(collect), poll,
     GPU_NAME(search), begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    NULL,
+    GPU_NAME(replay),
 };

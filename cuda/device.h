@@ -117,6 +117,7 @@ struct mds_device {
     mds_box           box;     // of the last upload or search: host copy, for sizes
     bool              has_energy, has_virial; // of the step under way
     bool              periodic;
+    cudaGraphExec_t   graph;   // a plain step, NULL: none that is still true
     mds_short         short_range;
     mds_split         split;   // PME only
     gpu_search   *search;
@@ -234,6 +235,9 @@ void       GPU_NAME(observe_close)(mds_device *d);
 
 /// What the engine sees of control->fault.
 uint32_t GPU_NAME(faults)(const mds_device *d, const gpu_control *c);
+/// replay of the table; forget what was recorded, because lists or parameters have changed. search calls it.
+mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, int n);
+void       GPU_NAME(graph_forget)(mds_device *d);
 /// Enqueue: xq and fraction of all slots from x; in begin, and after a search.
 mds_status GPU_NAME(refresh)(mds_device *d);
 

@@ -186,7 +186,7 @@ int mds_log_n_warnings(void);
 #define MDS_TIMER_LIST(X)                                                                                    \
     X(SETUP, "set-up") X(SEARCH, "search") X(PRUNE, "prune") X(PAIR, "pair") X(BONDED, "bonded")             \
     X(SPREAD, "mesh spread") X(FFT, "mesh fft") X(SOLVE, "mesh solve") X(GATHER, "mesh gather")              \
-    X(BEGIN, "begin") X(FINISH, "finish") X(MOVE, "move") X(COUPLE, "couple")                                \
+    X(BEGIN, "begin") X(FINISH, "finish") X(MOVE, "move") X(COUPLE, "couple") X(WAIT, "waiting")              \
     X(OBSERVE, "observe") X(OUTPUT, "output") X(CHECKPOINT, "checkpoint")
 
 typedef enum {

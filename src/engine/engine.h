@@ -115,8 +115,8 @@ mds_status mds_forces(mds_sim *sim, mds_work work);
 mds_status mds_step(mds_sim *sim, mds_work work);
 /// New owners for the atoms and a new list.
 mds_status mds_redistribute(mds_sim *sim);
-/// The same plain step n times; ends early when a signal asks for a stop.
-mds_status mds_repeat(mds_sim *sim, mds_work work, int64_t n);
+/// n steps with nothing due; ends early when a signal asks for a stop, and on a fault, which the next poll tells.
+mds_status mds_repeat(mds_sim *sim, int64_t n);
 
 // schedule.c ------------------------------------------------------------------------------------------
 /// What is due at a step: a pure function of the step number and the conf. 1.

@@ -176,6 +176,8 @@ static mds_status choose_backend(mds_sim *s)
         }
     }
     if (mds_backend_find(name, &s->be) != MDS_OK) return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "%s", mds_error_text());
+    if (s->be->devices(0, text, sizeof text) < 1)
+        return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "backend \"%s\": no GPU answers (%s); use \"cpu\" or \"auto\"", name, text);
     s->threads = c->backend.threads > 0 ? c->backend.threads : s->tuned.threads > 0 ? s->tuned.threads : mds_cores_here();
     if (c->backend.isa && strcmp(c->backend.isa, "auto")) isa = c->backend.isa;
     snprintf(s->isa, sizeof s->isa, "%s", isa);

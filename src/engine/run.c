@@ -249,7 +249,7 @@ mds_status mds_run(mds_sim *s)
             MDS_TRY(mds_step(s, work));
             MDS_TRY(drain(s, work));
         } else {
-            MDS_TRY(mds_repeat(s, 0, mds_plain_steps(s->config, &s->params, s->step, s->last_step)));
+            MDS_TRY(mds_repeat(s, mds_plain_steps(s->config, &s->params, s->step, s->last_step)));
             MDS_TRY(s->be->poll(s->dev, &now));
             if (now.fault) return mds_diagnose(s, now.fault);
         }

@@ -53,10 +53,47 @@ mds_status mds_redistribute(mds_sim *s)
     return MDS_OK;
 }
 
-mds_status mds_repeat(mds_sim *s, mds_work work, int64_t n)
+/// A step that nobody looks at: what a backend can record.
+static mds_status plain_step(void *arg)
 {
-    int64_t k;
+    mds_sim           *s = arg;
+    const mds_backend *be = s->be;
 
-    for (k = 0; k < n && !mds_signal_stop(); k++) MDS_TRY(mds_step(s, work));
+    MDS_TRY(be->move(s->dev, s->integrator->before, 0));
+    MDS_TRY(mds_forces(s, 0));
+    MDS_TRY(be->move(s->dev, s->integrator->after, 0));
+    return be->couple(s->dev, 0);
+}
+
+/// n plain steps at once, then one look: a trip ends them, and the step that tripped goes on from there after a search.
+static mds_status replay(mds_sim *s, int n, uint32_t *fault)
+{
+    const mds_backend *be = s->be;
+    mds_poll           now;
+
+    MDS_TRY(be->replay(s->dev, plain_step, s, n));
+    STAGE(MDS_T_WAIT, be->poll(s->dev, &now));
+    s->step = now.step;
+    *fault = now.fault;
+    if (now.fault || !now.tripped) return MDS_OK;
+    s->n_trips++;
+    MDS_TRY(mds_redistribute(s));
+    MDS_TRY(mds_forces(s, 0));
+    MDS_TRY(be->move(s->dev, s->integrator->after, 0));
+    return be->couple(s->dev, 0);
+}
+
+mds_status mds_repeat(mds_sim *s, int64_t n)
+{
+    enum { BATCH = 16 }; // steps between two looks: a trip wastes the rest of them
+    const int64_t end = s->step + n;
+    uint32_t      fault = 0;
+
+    while (s->step < end && !fault && !mds_signal_stop()) {
+        if (s->be->replay)
+            MDS_TRY(replay(s, (int)(end - s->step < BATCH ? end - s->step : BATCH), &fault));
+        else
+            MDS_TRY(mds_step(s, 0));
+    }
     return MDS_OK;
 }

@@ -61,7 +61,9 @@ def words():
     expect(74, "/dev/full", "energy", "a.conf", "--json", "/dev/full")
     expect(74, "no/such/f.npy", "energy", "a.conf", "--forces", "no/such/f.npy")
     expect(78, ["2 ranks", "without the launcher"], "a.conf", env={"OMPI_COMM_WORLD_SIZE": "2"})
-    expect(78, ["backend.kind", "cuda", "not compiled in"], "a.conf", "--set", "backend.kind=cuda")
+    if not info["gpus"]: # not compiled in, or no GPU answers
+        expect(78, ["backend.kind", "\"cuda\"", "\"auto\""], "a.conf", "--set", "backend.kind=cuda")
+    check("GPU" in run("explain", "a.conf").stdout, "explain says why auto chose what it did")
     check(not [f for f in os.listdir(".") if f != "a.conf"], "none of this wrote anything", os.listdir("."))
 
 

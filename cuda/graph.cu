@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replay: identical steps recorded once into a CUDA graph and launched as often as asked.
+//
+// Recording runs the engine's own step on capturing streams: the mesh's stream is drawn in by the event it waits for and joined by the
+// one it records. Pointers and launch sizes are constant between searches, parameters between calls of `set`: the graph is kept until
+// one of them says that it is stale. Steps that come after a trip fall through on the device, so a batch may be launched without looking.
+#include "device.h"
+
+void GPU_NAME(graph_forget)(mds_device *d)
+{
+    if (d->graph) (void)cudaGraphExecDestroy(d->graph);
+    d->graph = NULL;
+}
+
+static mds_status record_step(mds_device *d, mds_status (*record)(void *), void *arg)
+{
+    cudaGraph_t graph = NULL;
+    mds_status  status;
+
+    GPU_TRY(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal));
+    status = record(arg);
+    const cudaError_t ended = cudaStreamEndCapture(d->stream, &graph);
+    if (status == MDS_OK && ended == cudaSuccess && cudaGraphInstantiate(&d->graph, graph, 0) == cudaSuccess) {
+        (void)cudaGraphDestroy(graph);
+        return MDS_OK;
+    }
+    if (graph) (void)cudaGraphDestroy(graph);
+    d->graph = NULL;
+    MDS_TRY(status);
+    MDS_FAIL(MDS_E_DEVICE, "a step cannot be recorded: %s", cudaGetErrorString(cudaGetLastError()));
+}
+
+mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, int n)
+{
+    if (n > 0 && !d->graph) {
+        // the first step after a search runs as it is: what is made on first use is made outside a recording
+        MDS_TRY(record(arg));
+        if (--n == 0) return MDS_OK;
+        MDS_TRY(record_step(d, record, arg));
+    }
+    for (; n > 0; n--) GPU_TRY(cudaGraphLaunch(d->graph, d->stream));
+    return MDS_OK;
+}
