@@ -10,7 +10,9 @@
 
 #include "cpu/cpu.h"
 
-enum { BONDED_LANES = 8, BONDED_MAX_COSINE = 6 };
+#include "num/bonded.h"
+
+enum { BONDED_LANES = 8, BONDED_MAX_COSINE = MDS_MAX_COSINE };
 
 /// Kinds of batch. Every torsion that is a sum of cosines of whole multiples becomes P(cos phi) + sin phi Q(cos phi).
 typedef enum {

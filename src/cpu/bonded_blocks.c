@@ -157,31 +157,16 @@ static mds_status new_item(builder *b, bonded_batch kind, mds_energy energy, int
     return MDS_OK;
 }
 
-/// Whether k (1 + cos(n phi - phi0)) is a polynomial of the degree there is.
-static bool is_whole(double n)
+static mds_status add_single(builder *b, int kind, const int32_t *atom, const double *param)
 {
-    return n >= 0 && n <= BONDED_MAX_COSINE && n == floor(n);
-}
+    cpu_bonded *out = b->out;
 
-/// p += factor T_n, q += factor' U_(n-1): cos(n phi) = T_n(cos phi), sin(n phi) = sin phi U_(n-1)(cos phi).
-static void add_multiple(int n, double cosine, double sine, double *p, double *q)
-{
-    double t[2][BONDED_MAX_COSINE + 2] = {{1}, {0, 1}}, u[2][BONDED_MAX_COSINE + 2] = {{0}, {1}}; // of n - 1 and n, from n = 1
-
-    for (int m = 1; m < n; m++) {
-        double next_t[BONDED_MAX_COSINE + 2] = {0}, next_u[BONDED_MAX_COSINE + 2] = {0};
-
-        for (int k = 0; k <= m + 1; k++) {
-            next_t[k] = (k ? 2 * t[1][k - 1] : 0) - t[0][k];
-            next_u[k] = (k ? 2 * u[1][k - 1] : 0) - u[0][k];
-        }
-        memcpy(t[0], t[1], sizeof t[0]);
-        memcpy(t[1], next_t, sizeof t[1]);
-        memcpy(u[0], u[1], sizeof u[0]);
-        memcpy(u[1], next_u, sizeof u[1]);
-    }
-    for (int k = 0; k <= n; k++) p[k] += cosine * t[n > 0][k];
-    for (int k = 0; k < n; k++) q[k] += sine * u[1][k];
+    MDS_TRY(mds_grow(&out->single, &b->cap_single, (size_t)out->n_singles + 1, sizeof *out->single));
+    bonded_single *s = &out->single[out->n_singles++];
+    s->kind = (mds_term_kind)kind;
+    s->param = param;
+    for (int k = 0; k < mds_term_table[kind].n_atoms; k++) s->row[k] = b->row_of[atom[k]];
+    return MDS_OK;
 }
 
 /// A cosine torsion as a polynomial, added to the one before if that has the same atoms.
@@ -192,12 +177,8 @@ static mds_status cosine_item(builder *b, int kind, const int32_t *atom, const d
 
     if (kind == MDS_TERM_RB) {
         for (int m = 0; m < 6; m++) p[m] = m % 2 ? -param[m] : param[m]; // cos(phi - pi) = -cos phi
-    } else {
-        const double sine = sin(param[0]);
-
-        p[0] = param[1];
-        // half a turn written in double has a sine of 1e-16
-        add_multiple((int)param[2], param[1] * cos(param[0]), fabs(sine) > 1e-15 ? param[1] * sine : 0, p, q);
+    } else if (!mds_proper_powers(param[0], param[1], param[2], p, q)) {
+        return add_single(b, kind, atom, param);
     }
     if (b->n_items) {
         item *last = &b->items[b->n_items - 1];
@@ -210,18 +191,6 @@ static mds_status cosine_item(builder *b, int kind, const int32_t *atom, const d
         }
     }
     return new_item(b, BONDED_FOURIER, energy, 4, atom, p, 2 * BONDED_MAX_COSINE + 1);
-}
-
-static mds_status add_single(builder *b, int kind, const int32_t *atom, const double *param)
-{
-    cpu_bonded *out = b->out;
-
-    MDS_TRY(mds_grow(&out->single, &b->cap_single, (size_t)out->n_singles + 1, sizeof *out->single));
-    bonded_single *s = &out->single[out->n_singles++];
-    s->kind = (mds_term_kind)kind;
-    s->param = param;
-    for (int k = 0; k < mds_term_table[kind].n_atoms; k++) s->row[k] = b->row_of[atom[k]];
-    return MDS_OK;
 }
 
 static mds_status add_term(builder *b, int kind, const int32_t *atom, const double *param)
@@ -242,10 +211,9 @@ static mds_status add_term(builder *b, int kind, const int32_t *atom, const doub
     case MDS_TERM_IMPROPER:
         return new_item(b, BONDED_IMPROPER, energy, 4, atom, param, 2);
     case MDS_TERM_RB:
-        return cosine_item(b, kind, atom, param);
     case MDS_TERM_PROPER:
     case MDS_TERM_PERIODIC_IMPROPER:
-        return is_whole(param[2]) ? cosine_item(b, kind, atom, param) : add_single(b, kind, atom, param);
+        return cosine_item(b, kind, atom, param);
     default:
         return add_single(b, kind, atom, param);
     }

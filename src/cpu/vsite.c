@@ -37,7 +37,7 @@ static void place(mds_device *d, const mds_images *m, int32_t begin, int32_t end
     for (int32_t s = begin; s < end; s++) {
         const int32_t *atom = v->atom + v->start[s], n = v->start[s + 1] - v->start[s];
         const double  *weight = v->weight + v->start[s], *x0 = d->x[d->slot_of[atom[0]]];
-        double        *x = d->x[d->slot_of[v->site[s]]], r[4][3] = {{0}}, offset[3] = {0, 0, 0};
+        double        *x = d->x[d->slot_of[v->site[s]]], r[4][3] = {{0}}, offset[3] = {0, 0, 0}, p[3];
 
         for (int32_t j = 1; j < n; j++) {
             double *here = r[v->kind[s] == MDS_VSITE_LINEAR ? 0 : j];
@@ -46,8 +46,10 @@ static void place(mds_device *d, const mds_images *m, int32_t begin, int32_t end
             if (v->kind[s] == MDS_VSITE_LINEAR)
                 for (int k = 0; k < 3; k++) offset[k] += weight[j] * here[k];
         }
-        if (v->kind[s] != MDS_VSITE_LINEAR)
-            mds_vsite_offset((mds_num_vsite)v->kind[s], v->param[s], (const double(*)[3])r, offset);
+        if (v->kind[s] != MDS_VSITE_LINEAR) {
+            mds_vsite_prepare((mds_num_vsite)v->kind[s], v->param[s], p);
+            mds_vsite_offset((mds_num_vsite)v->kind[s], p, (const double(*)[3])r, offset);
+        }
         for (int k = 0; k < 3; k++) x[k] = x0[k] + offset[k];
     }
 }
@@ -58,7 +60,7 @@ static void spread(mds_device *d, const mds_images *m, int32_t begin, int32_t en
 
     for (int32_t s = end - 1; s >= begin; s--) {
         const int32_t *atom = v->atom + v->start[s], n = v->start[s + 1] - v->start[s];
-        double        *f = d->f[d->slot_of[v->site[s]]], r[4][3] = {{0}}, offset[3] = {0, 0, 0}, g[4][3];
+        double        *f = d->f[d->slot_of[v->site[s]]], r[4][3] = {{0}}, offset[3] = {0, 0, 0}, g[4][3], p[3];
 
         if (v->kind[s] == MDS_VSITE_LINEAR) {
             for (int32_t j = 0; j < n; j++)
@@ -67,8 +69,9 @@ static void spread(mds_device *d, const mds_images *m, int32_t begin, int32_t en
             const double *x0 = d->x[d->slot_of[atom[0]]];
 
             for (int32_t j = 1; j < n; j++) from_to(m, x0, d->x[d->slot_of[atom[j]]], r[j]);
-            mds_vsite_offset((mds_num_vsite)v->kind[s], v->param[s], (const double(*)[3])r, offset);
-            mds_vsite_forces((mds_num_vsite)v->kind[s], v->param[s], (const double(*)[3])r, f, g);
+            mds_vsite_prepare((mds_num_vsite)v->kind[s], v->param[s], p);
+            mds_vsite_offset((mds_num_vsite)v->kind[s], p, (const double(*)[3])r, offset);
+            mds_vsite_forces((mds_num_vsite)v->kind[s], p, (const double(*)[3])r, f, g);
             for (int32_t j = 0; j < n; j++)
                 for (int k = 0; k < 3; k++) {
                     d->f[d->slot_of[atom[j]]][k] += g[j][k];

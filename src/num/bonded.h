@@ -165,6 +165,45 @@ MDS_INLINE double mds_improper(double xi, double xi0, double k, double *slope)
     return 0.5 * k * x * x;
 }
 
+enum { MDS_MAX_COSINE = 6 }; // largest multiple that is made a polynomial
+
+/// p += cosine T_n, q += sine U_(n-1), n <= MDS_MAX_COSINE: cos(n phi) = T_n(cos phi), sin(n phi) = sin phi U_(n-1)(cos phi).
+/// p [MDS_MAX_COSINE + 1], q [MDS_MAX_COSINE]: coefficients of the powers of cos phi.
+MDS_INLINE void mds_multiple_powers(int n, double cosine, double sine, double *p, double *q)
+{
+    double t[2][MDS_MAX_COSINE + 2] = {{1}, {0, 1}}, u[2][MDS_MAX_COSINE + 2] = {{0}, {1}}; // of n - 1 and n, from n = 1
+    int    m, k;
+
+    for (m = 1; m < n; m++) {
+        double next_t[MDS_MAX_COSINE + 2] = {0}, next_u[MDS_MAX_COSINE + 2] = {0};
+
+        for (k = 0; k <= m + 1; k++) {
+            next_t[k] = (k ? 2 * t[1][k - 1] : 0) - t[0][k];
+            next_u[k] = (k ? 2 * u[1][k - 1] : 0) - u[0][k];
+        }
+        for (k = 0; k < MDS_MAX_COSINE + 2; k++) {
+            t[0][k] = t[1][k];
+            t[1][k] = next_t[k];
+            u[0][k] = u[1][k];
+            u[1][k] = next_u[k];
+        }
+    }
+    for (k = 0; k <= n; k++) p[k] += cosine * t[n > 0][k];
+    for (k = 0; k < n; k++) q[k] += sine * u[1][k];
+}
+
+/// P and Q of k (1 + cos(n phi - phi0)), added; false, and nothing done, where n is no whole number up to MDS_MAX_COSINE.
+MDS_INLINE bool mds_proper_powers(double phi0, double k, double n, double *p, double *q)
+{
+    const double sine = sin(phi0);
+
+    if (!(n >= 0 && n <= MDS_MAX_COSINE && n == floor(n))) return false;
+    p[0] += k;
+    // half a turn written in double has a sine of 1e-16
+    mds_multiple_powers((int)n, k * cos(phi0), fabs(sine) > 1e-15 ? k * sine : 0, p, q);
+    return true;
+}
+
 // ------------------------------------------------------------------------------------------------ CMAP
 
 /// Slopes of the periodic cubic spline through n values a stride apart, written `out_stride` apart, per grid step.

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Virtual sites in double, inline, for the product backends: offset of a site from its first atom, and the forces on its
 // atoms for a force on the site (the transposed gradient of the construction; formulas: docs/theory/bonded.md
-// [gromacs2022, 5.5]). d[m] is x_m - x_0, nearest image. Kinds are those of mds_vsite_kind without the linear one.
+// [gromacs2022, 5.5]). d[m] is x_m - x_0, nearest image. Kinds are those of mds_vsite_kind without the linear one; parameters
+// p those that mds_vsite_prepare makes of the model's, so that no sine is taken where sites are placed.
 #ifndef MDS_NUM_VSITE_H
 #define MDS_NUM_VSITE_H
 
 #include "base/vec.h"
 
 typedef enum { MDS_NUM_2FD = 1, MDS_NUM_3FD, MDS_NUM_3FAD, MDS_NUM_3OUT, MDS_NUM_4FDN } mds_num_vsite;
+
+/// Of the model's parameters those of the functions below: 3FAD has { d cos(theta), d sin(theta) }, others the same.
+MDS_INLINE void mds_vsite_prepare(mds_num_vsite kind, const double param[3], double p[3])
+{
+    const bool turned = kind == MDS_NUM_3FAD;
+
+    p[0] = turned ? param[1] * cos(param[0]) : param[0];
+    p[1] = turned ? param[1] * sin(param[0]) : param[1];
+    p[2] = param[2];
+}
 
 /// The part of f that turns a vector along r (any length): f minus its component along r.
 MDS_INLINE void mds_vsite_across(const double r[3], const double f[3], double out[3])
@@ -54,8 +65,8 @@ MDS_INLINE void mds_vsite_offset(mds_num_vsite kind, const double p[3], const do
         break;
     case MDS_NUM_3FAD:
         mds_vsite_direction(kind, p, d, r);
-        a = p[1] * cos(p[0]) / mds_norm(d[1]);
-        b = p[1] * sin(p[0]) / mds_norm(r);
+        a = p[0] / mds_norm(d[1]);
+        b = p[1] / mds_norm(r);
         for (k = 0; k < 3; k++) out[k] = a * d[1][k] + b * r[k];
         break;
     case MDS_NUM_3FD:
@@ -96,8 +107,8 @@ MDS_INLINE void mds_vsite_forces(mds_num_vsite kind, const double p[3], const do
 
         mds_vsite_direction(kind, p, d, r);
         s = mds_dot(d[1], d[2]) / a2 - 1; // rij.rjk / rij.rij
-        a = p[1] * cos(p[0]) / sqrt(a2);
-        b = p[1] * sin(p[0]) / mds_norm(r);
+        a = p[0] / sqrt(a2);
+        b = p[1] / mds_norm(r);
         mds_vsite_across(d[1], f, c1);
         mds_vsite_across(r, c1, c2);
         for (k = 0; k < 3; k++) {
