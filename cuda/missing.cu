@@ -12,18 +12,6 @@ mds_status GPU_NAME(prune)(mds_device *) { return MDS_OK; }
 mds_status GPU_NAME(guard)(mds_device *) { return MDS_OK; }
 mds_status GPU_NAME(search)(mds_device *, const mds_domain *) { NOT_YET("search"); }
 
-mds_status GPU_NAME(bonded_open)(mds_device *) { return MDS_OK; }
-void       GPU_NAME(bonded_close)(mds_device *) {}
-mds_status GPU_NAME(excluded_open)(mds_device *) { return MDS_OK; }
-void       GPU_NAME(excluded_close)(mds_device *) {}
-mds_status GPU_NAME(excluded_set)(mds_device *) { return MDS_OK; }
-mds_status GPU_NAME(bonded)(mds_device *, mds_work) { NOT_YET("bonded forces"); }
-mds_status GPU_NAME(vsite_open)(mds_device *d) { if (d->system->vsite.n) NOT_YET("virtual sites"); return MDS_OK; }
-void       GPU_NAME(vsite_close)(mds_device *) {}
-mds_status GPU_NAME(vsite_place)(mds_device *) { return MDS_OK; }
-mds_status GPU_NAME(vsite_spread)(mds_device *, mds_work) { return MDS_OK; }
-
-
 mds_status GPU_NAME(move_open)(mds_device *) { return MDS_OK; }
 void       GPU_NAME(move_close)(mds_device *) {}
 mds_status GPU_NAME(move)(mds_device *, const mds_op *, mds_work) { NOT_YET("motion"); }
