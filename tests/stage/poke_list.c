@@ -16,6 +16,11 @@ void poke_box(mds_device *d, const mds_box *box)
     d->box = *box;
 }
 
+void poke_list_due(mds_device *d)
+{
+    (void)mds_cpu_pair(d, MDS_HOME, MDS_ENERGY);
+}
+
 int64_t peek_inside(const mds_device *d)
 {
     cpu_list_statistics s;

@@ -8,6 +8,8 @@
 /// New positions, atom order, nm; the list stays as it is.
 void poke_positions(mds_device *device, const double (*x)[3]);
 void poke_box(mds_device *device, const mds_box *box);
+/// Bring the inner list up to the present positions, where it is due: what `pair` does first.
+void poke_list_due(mds_device *device);
 /// Interacting pairs in the inner list within the cut-off.
 int64_t peek_inside(const mds_device *device);
 /// listed[i n_atoms + j] = 1 for every pair (i, j) of atoms that the inner list holds.

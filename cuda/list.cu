@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pair list: which atoms come near which octets of a block.
+//
+// A warp works for a block of 32 i atoms in one periodic image after another (a "unit": block and image) and goes through the j blocks
+// near it. Blocks are compared by their boxes, 32 at a time, a lane each. For a j block that is near, each lane has one of its atoms,
+// tries the boxes of the four octets and, where that one is near, its eight atoms: distances are exact, which keeps the list 20 to 25 %
+// shorter than boxes alone (algorithm: an octet against single atoms has 0.52 of its pairs within the cut-off in water, tiles of 8 x 4 0.40).
+// Ballots put the atoms found one after another.
+//
+// Each pair once. Of two blocks a < b the lower is the block of i atoms if a + b is odd, else the higher: so all blocks have about
+// equally long lists. A block meets itself in half of the images other than the own one, those whose first non-zero number is
+// positive; in its own image an atom j meets the i atoms before it. Such pairs and those with exclusions need a word that says
+// which i atoms count; they are kept apart ("bound"), so that chunks of the others ("free") need no words.
+//
+// Order. The free entries of a unit are sorted by the octets that they are near to, in Gray code, so that four in a row mostly share
+// them: in windows of 1024 in shared memory. Chunks are cut from that at every 64 entries. At last all chunks are sorted by length,
+// longest first (sort.cu): the last ones to be computed are short then, and warps end together.
+//
+// Two passes, count and fill, and sums between: places never depend on who came first. A block's entries lie together, bound ones of
+// all units first, then the free ones.
+//
+// Shared memory: 5.5 KB a warp.
+#include "list.h"
+
+#include <limits.h>
+#include <math.h>
+
+enum { WARPS = 4, THREADS = WARPS * GPU_WARP, WINDOW = 1024, N_COUNTS = 3 };
+
+/// Of one warp.
+typedef struct {
+    float4   x[GPU_BLOCK];                // i atoms
+    float4   lo[GPU_WARP / GPU_OCTET], hi[GPU_WARP / GPU_OCTET];
+    unsigned window[WINDOW + GPU_WARP];   // free entries not yet in order
+    int      bin[GPU_WARP];
+} list_room;
+
+/// What k_list needs, beside the view.
+typedef struct {
+    gpu_view    view;
+    mds_box     box;
+    bool        periodic, every; // every pair
+    double      radius;
+    float       radius2;
+    gpu_bounds  octet, block;
+    const int  *excl_start, *excl;
+    int        *count; // rows of n_blocks + 1
+    gpu_chunk  *chunk; // fill:
+    int        *n;
+    unsigned   *j, *allow;
+} list_args;
+
+/// A unit under way, the same in all lanes.
+typedef struct {
+    int      block, lane, image[3];
+    double   shift[3];    // of the i atoms, nm
+    unsigned real;        // i slots with atoms
+    int      n_window;    // entries in the window
+    int      n_free, n_bound; // found so far
+    // where the next go; count: how many there are
+    int      at_chunk, at_bound, at_free, at_word;
+} unit;
+
+// ---------------------------------------------------------------------------------------------------- boxes
+
+/// One warp a block: boxes around its octets and around all of it. Padding is in none.
+static __global__ void __launch_bounds__(THREADS) k_bounds(gpu_view p, gpu_bounds octet, gpu_bounds block)
+{
+    const int b = (int)blockIdx.x * WARPS + (int)threadIdx.x / GPU_WARP, lane = (int)threadIdx.x % GPU_WARP;
+    const int slot = b * GPU_BLOCK + lane;
+    int       distance;
+
+    if (b >= p.n_blocks) return;
+    const bool real = p.atom_of[slot] >= 0;
+    float4     lo = real ? p.xq[slot] : make_float4(GPU_NOWHERE, GPU_NOWHERE, GPU_NOWHERE, 0);
+    float4     hi = real ? lo : make_float4(-GPU_NOWHERE, -GPU_NOWHERE, -GPU_NOWHERE, 0);
+    for (distance = 1; distance < GPU_WARP; distance *= 2) {
+        if (distance == GPU_OCTET && lane % GPU_OCTET == 0) {
+            octet.lo[(size_t)slot / GPU_OCTET] = lo;
+            octet.hi[(size_t)slot / GPU_OCTET] = hi;
+        }
+        lo.x = fminf(lo.x, __shfl_xor_sync(GPU_ALL, lo.x, distance));
+        lo.y = fminf(lo.y, __shfl_xor_sync(GPU_ALL, lo.y, distance));
+        lo.z = fminf(lo.z, __shfl_xor_sync(GPU_ALL, lo.z, distance));
+        hi.x = fmaxf(hi.x, __shfl_xor_sync(GPU_ALL, hi.x, distance));
+        hi.y = fmaxf(hi.y, __shfl_xor_sync(GPU_ALL, hi.y, distance));
+        hi.z = fmaxf(hi.z, __shfl_xor_sync(GPU_ALL, hi.z, distance));
+    }
+    if (lane == 0) {
+        block.lo[b] = lo;
+        block.hi[b] = hi;
+    }
+}
+
+// ------------------------------------------------------------------------------------------- the free entries
+
+/// Where a set of octets comes in Gray code: neighbours differ in one octet.
+static __device__ __forceinline__ int gray_rank(unsigned octets)
+{
+    return (int)((octets ^ octets >> 1 ^ octets >> 2 ^ octets >> 3) & 15u);
+}
+
+/// The first n entries of the window, sorted, to out; of equals the earlier first. Whole warp.
+static __device__ void put_in_order(list_room *s, int lane, int n, unsigned *out)
+{
+    const unsigned before = (1u << lane) - 1;
+    int            first, k, sum = 0;
+
+    s->bin[lane] = 0;
+    __syncwarp();
+    for (first = 0; first < n; first += GPU_WARP) {
+        const int      key = first + lane < n ? gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
+        const unsigned same = __match_any_sync(GPU_ALL, key);
+
+        if (!(same & before)) s->bin[key] += __popc(same);
+        __syncwarp();
+    }
+    for (k = 0; k < lane; k++) sum += s->bin[k];
+    __syncwarp();
+    s->bin[lane] = sum;
+    __syncwarp();
+    for (first = 0; first < n; first += GPU_WARP) {
+        const int      key = first + lane < n ? gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
+        const unsigned same = __match_any_sync(GPU_ALL, key);
+        const int      place = s->bin[key] + __popc(same & before);
+
+        if (first + lane < n) out[place] = s->window[first + lane];
+        __syncwarp();
+        if (!(same & before)) s->bin[key] += __popc(same);
+        __syncwarp();
+    }
+}
+
+/// One more free entry from each lane of `who`.
+template <bool FILL> static __device__ __forceinline__ void add_free(const list_args *a, list_room *s, unit *u, unsigned who, unsigned entry)
+{
+    const unsigned mine = 1u << u->lane;
+
+    u->n_free += __popc(who);
+    if (!FILL) return;
+    if (who & mine) s->window[u->n_window + __popc(who & (mine - 1))] = entry;
+    u->n_window += __popc(who);
+    __syncwarp();
+    if (u->n_window < WINDOW) return;
+    put_in_order(s, u->lane, WINDOW, a->j + u->at_free);
+    const unsigned rest = s->window[WINDOW + u->lane];
+    __syncwarp();
+    s->window[u->lane] = rest;
+    u->n_window -= WINDOW;
+    u->at_free += WINDOW;
+    __syncwarp();
+}
+
+/// One more bound entry from each lane of `who`.
+template <bool FILL> static __device__ __forceinline__ void add_bound(const list_args *a, unit *u, unsigned who, unsigned entry, unsigned allow)
+{
+    const unsigned mine = 1u << u->lane;
+    const int      place = u->n_bound + __popc(who & (mine - 1));
+
+    u->n_bound += __popc(who);
+    if (!FILL || !(who & mine)) return;
+    a->j[u->at_bound + place] = entry;
+    a->allow[u->at_word + place] = allow;
+}
+
+// ------------------------------------------------------------------------------------------------- one j block
+
+/// i atoms that an atom may not interact with, as bits.
+static __device__ __forceinline__ unsigned excluded_bits(const list_args *a, int block, int atom)
+{
+    unsigned bits = 0;
+    int      k;
+
+    for (k = a->excl_start[atom]; k < a->excl_start[atom + 1]; k++) {
+        const int slot = a->view.slot_of[a->excl[k]];
+
+        if (slot / GPU_BLOCK == block) bits |= 1u << (slot % GPU_BLOCK);
+    }
+    return bits;
+}
+
+/// Octets that have an atom within the radius of (x, y, z). `before`: only those atoms count that have their bit in it.
+static __device__ __forceinline__ unsigned near_octets(const list_args *a, const list_room *s, float x, float y, float z, unsigned before)
+{
+    unsigned octets = 0;
+    int      o, i;
+
+    for (o = 0; o < GPU_BLOCK / GPU_OCTET; o++) {
+        float best = GPU_NOWHERE;
+
+        if (!(gpu_box_distance2(s->lo[o], s->hi[o], x, y, z) <= a->radius2)) continue;
+        for (i = GPU_OCTET * o; i < GPU_OCTET * (o + 1); i++) {
+            const float dx = s->x[i].x - x, dy = s->x[i].y - y, dz = s->x[i].z - z;
+
+            if (before >> i & 1) best = fminf(best, dx * dx + dy * dy + dz * dz);
+        }
+        if (best <= a->radius2) octets |= 1u << o;
+    }
+    return octets;
+}
+
+/// The atoms of block b that are near the unit's.
+template <bool FILL> static __device__ __forceinline__ void add_block(const list_args *a, list_room *s, unit *u, int b)
+{
+    const int    slot = b * GPU_BLOCK + u->lane, atom = a->view.atom_of[slot];
+    const float4 from = a->view.origin[u->block], to = a->view.origin[b], x = a->view.xq[slot];
+    const bool   self = b == u->block && !u->image[0] && !u->image[1] && !u->image[2];
+    unsigned     allow = self ? u->real & ((1u << u->lane) - 1) : u->real, octets = 0;
+
+    if (atom >= 0)
+        octets = near_octets(a, s, x.x + (float)((double)to.x - (double)from.x - u->shift[0]),
+                             x.y + (float)((double)to.y - (double)from.y - u->shift[1]),
+                             x.z + (float)((double)to.z - (double)from.z - u->shift[2]), allow);
+    bool bound = self;
+    if (octets) {
+        const unsigned excluded = excluded_bits(a, u->block, atom);
+        int            o;
+
+        bound = bound || (excluded & allow);
+        allow &= ~excluded;
+        for (o = 0; o < GPU_BLOCK / GPU_OCTET; o++)
+            if (!(allow >> (GPU_OCTET * o) & 0xffu)) octets &= ~(1u << o);
+    }
+    const unsigned frees = gpu_ballot(octets && !bound);
+    const unsigned bounds = gpu_ballot(octets && bound);
+    if (frees) add_free<FILL>(a, s, u, frees, (unsigned)slot | octets << 28);
+    if (bounds) add_bound<FILL>(a, u, bounds, (unsigned)slot | octets << 28, allow);
+}
+
+// --------------------------------------------------------------------------------------------------- one unit
+
+static __device__ __forceinline__ int padded(int n)
+{
+    return (n + GPU_J_STEP - 1) / GPU_J_STEP * GPU_J_STEP;
+}
+
+/// Chunks of n entries from `first` on, and filling behind the last. at_word < 0: free ones.
+static __device__ void write_chunks(const list_args *a, const unit *u, int at_chunk, int first, int n, int at_word)
+{
+    int k;
+
+    for (k = u->lane; k < (n + GPU_CHUNK - 1) / GPU_CHUNK; k += GPU_WARP) {
+        a->chunk[at_chunk + k] = gpu_chunk{u->block, {u->image[0], u->image[1], u->image[2]}, first + GPU_CHUNK * k,
+                                           at_word < 0 ? -1 : at_word + GPU_CHUNK * k};
+        a->n[at_chunk + k] = min(GPU_CHUNK, padded(n) - GPU_CHUNK * k);
+    }
+    if (n + u->lane >= padded(n)) return;
+    a->j[first + n + u->lane] = (unsigned)(u->block * GPU_BLOCK); // near no octet
+    if (at_word >= 0) a->allow[at_word + n + u->lane] = 0;
+}
+
+/// Whether the list of block i has this pair of blocks, the image being that of i.
+static __device__ __forceinline__ bool owns(int i, int j, const int image[3])
+{
+    if (i != j) return ((i + j) & 1 ? min(i, j) : max(i, j)) == i;
+    return image[0] ? image[0] > 0 : image[1] ? image[1] > 0 : image[2] >= 0;
+}
+
+/// Whether the boxes of blocks come near each other.
+static __device__ __forceinline__ bool near_blocks(const list_args *a, const unit *u, float4 from, float4 lo, float4 hi, int b)
+{
+    const float4 to = a->view.origin[b], other_lo = a->block.lo[b], other_hi = a->block.hi[b];
+    const float  x = (float)((double)to.x - (double)from.x - u->shift[0]), y = (float)((double)to.y - (double)from.y - u->shift[1]);
+    const float  z = (float)((double)to.z - (double)from.z - u->shift[2]);
+    const float  dx = fmaxf(fmaxf(other_lo.x + x - hi.x, lo.x - other_hi.x - x), 0.0f);
+    const float  dy = fmaxf(fmaxf(other_lo.y + y - hi.y, lo.y - other_hi.y - y), 0.0f);
+    const float  dz = fmaxf(fmaxf(other_lo.z + z - hi.z, lo.z - other_hi.z - z), 0.0f);
+
+    return dx * dx + dy * dy + dz * dz <= a->radius2;
+}
+
+template <bool FILL> static __device__ void do_unit(const list_args *a, list_room *s, unit *u)
+{
+    const float4 from = a->view.origin[u->block], lo = a->block.lo[u->block], hi = a->block.hi[u->block];
+    int          first, k;
+
+    for (k = 0; k < 3; k++) u->shift[k] = u->image[0] * a->box.a[0][k] + u->image[1] * a->box.a[1][k] + u->image[2] * a->box.a[2][k];
+    u->n_free = u->n_bound = u->n_window = 0;
+    for (first = 0; first < a->view.n_blocks; first += GPU_WARP) {
+        const int  b = first + u->lane;
+        const bool near = b < a->view.n_blocks && owns(u->block, b, u->image) && near_blocks(a, u, from, lo, hi, b);
+        unsigned   found = gpu_ballot(near);
+
+        for (; found; found &= found - 1) add_block<FILL>(a, s, u, first + __ffs((int)found) - 1);
+    }
+    const int free_chunks = (u->n_free + GPU_CHUNK - 1) / GPU_CHUNK, bound_chunks = (u->n_bound + GPU_CHUNK - 1) / GPU_CHUNK;
+    if (FILL) {
+        const int done = u->n_free - u->n_window; // put in order already
+
+        put_in_order(s, u->lane, u->n_window, a->j + u->at_free);
+        write_chunks(a, u, u->at_chunk, u->at_bound, u->n_bound, u->at_word);
+        write_chunks(a, u, u->at_chunk + bound_chunks, u->at_free - done, u->n_free, -1);
+        u->at_free -= done;
+        __syncwarp();
+    }
+    u->at_chunk += free_chunks + bound_chunks;
+    u->at_free += padded(u->n_free);
+    u->at_bound += padded(u->n_bound);
+    u->at_word += padded(u->n_bound);
+}
+
+/// One warp a block: all its units, counted or written.
+template <bool FILL> static __global__ void __launch_bounds__(THREADS) k_list(list_args a)
+{
+    GPU_SHARED(list_room, rooms, [WARPS]);
+    list_room *s = &rooms[threadIdx.x / GPU_WARP];
+    unit       u = {};
+    const int  stride = a.view.n_blocks + 1;
+    int        c[2], b[2], x[2];
+
+    u.block = (int)blockIdx.x * WARPS + (int)threadIdx.x / GPU_WARP;
+    u.lane = (int)threadIdx.x % GPU_WARP;
+    if (u.block >= a.view.n_blocks) return;
+    s->x[u.lane] = a.view.xq[u.block * GPU_BLOCK + u.lane];
+    if (u.lane < GPU_BLOCK / GPU_OCTET) {
+        s->lo[u.lane] = a.octet.lo[u.block * (GPU_BLOCK / GPU_OCTET) + u.lane];
+        s->hi[u.lane] = a.octet.hi[u.block * (GPU_BLOCK / GPU_OCTET) + u.lane];
+    }
+    u.real = gpu_ballot(a.view.atom_of[u.block * GPU_BLOCK + u.lane] >= 0);
+    __syncwarp();
+    if (FILL) {
+        const int *chunks = a.count + u.block, *entries = chunks + stride, *words = entries + stride;
+
+        u.at_chunk = chunks[0];
+        u.at_bound = entries[0];
+        u.at_free = entries[0] + words[1] - words[0];
+        u.at_word = words[0];
+    }
+    // every image of the block that comes near the brick: rows of the box are lower triangular, so z settles the third number and so on
+    const float4 o = a.view.origin[u.block], l = a.block.lo[u.block], h = a.block.hi[u.block];
+    const double lo[3] = {(double)o.x + (double)l.x, (double)o.y + (double)l.y, (double)o.z + (double)l.z};
+    const double hi[3] = {(double)o.x + (double)h.x, (double)o.y + (double)h.y, (double)o.z + (double)h.z};
+    gpu_image_range(lo[2], hi[2], a.box.a[2][2], a.radius, c);
+    for (u.image[2] = c[0]; u.image[2] <= c[1]; u.image[2]++) {
+        const double y = u.image[2] * a.box.a[2][1];
+
+        gpu_image_range(lo[1] + y, hi[1] + y, a.box.a[1][1], a.radius, b);
+        for (u.image[1] = b[0]; u.image[1] <= b[1]; u.image[1]++) {
+            const double z = u.image[2] * a.box.a[2][0] + u.image[1] * a.box.a[1][0];
+
+            gpu_image_range(lo[0] + z, hi[0] + z, a.box.a[0][0], a.radius, x);
+            for (u.image[0] = x[0]; u.image[0] <= x[1]; u.image[0]++) do_unit<FILL>(&a, s, &u);
+        }
+    }
+    if (FILL || u.lane) return;
+    a.count[u.block] = u.at_chunk;
+    a.count[stride + u.block] = u.at_free + u.at_bound;
+    a.count[2 * stride + u.block] = u.at_word;
+}
+
+// --------------------------------------------------------------------------------------------- on the host
+
+static list_args arguments(const mds_device *d)
+{
+    const gpu_search *s = d->search;
+    const double      radius = s->radius_outer + GPU_ROUNDING;
+    list_args         a = {};
+
+    a.view = d->view;
+    a.box = d->box;
+    a.radius = radius + GPU_ROUNDING;
+    a.radius2 = s->radius_outer < GPU_EVERYWHERE ? (float)(radius * radius) : GPU_NOWHERE;
+    a.octet = s->octet;
+    a.block = s->block;
+    a.excl_start = s->excl_start;
+    a.excl = s->excl;
+    a.count = s->count;
+    a.chunk = s->fresh.chunk;
+    a.n = s->fresh.n;
+    a.j = s->outer.j;
+    a.allow = s->outer.allow;
+    return a;
+}
+
+/// Room for what the first pass has counted.
+static mds_status reserve(mds_device *d, const long long total[N_COUNTS])
+{
+    gpu_search *s = d->search;
+
+    for (int k = 0; k < N_COUNTS; k++)
+        MDS_CHECK(total[k] < INT_MAX, MDS_E_UNSUPPORTED, "a pair list of %lld entries is too long", total[k]);
+    MDS_TRY(gpu_room(&s->fresh.chunk, &s->fresh.chunk_room, total[0]));
+    MDS_TRY(gpu_room(&s->fresh.n, &s->fresh.n_room, total[0]));
+    MDS_TRY(gpu_room(&s->outer.chunk, &s->outer.chunk_room, total[0]));
+    MDS_TRY(gpu_room(&s->outer.n, &s->outer.n_room, total[0]));
+    MDS_TRY(gpu_room(&s->outer.j, &s->outer.j_room, total[1]));
+    return gpu_room(&s->outer.allow, &s->outer.allow_room, total[2]);
+}
+
+mds_status GPU_NAME(list_build)(mds_device *d)
+{
+    gpu_search    *s = d->search;
+    const int      n = d->view.n_blocks;
+    const unsigned grid = (unsigned)(n + WARPS - 1) / WARPS;
+
+    MDS_TRY(gpu_room(&s->octet.lo, &s->octet_room[0], n * (GPU_BLOCK / GPU_OCTET)));
+    MDS_TRY(gpu_room(&s->octet.hi, &s->octet_room[1], n * (GPU_BLOCK / GPU_OCTET)));
+    MDS_TRY(gpu_room(&s->block.lo, &s->block_room[0], n));
+    MDS_TRY(gpu_room(&s->block.hi, &s->block_room[1], n));
+    MDS_TRY(gpu_room(&s->count, &s->count_room, N_COUNTS * ((size_t)n + 1)));
+    GPU_LAUNCH(k_bounds, grid, THREADS, 0, d->stream, d->view, s->octet, s->block);
+    GPU_LAUNCH(k_list<false>, grid, THREADS, 0, d->stream, arguments(d));
+    MDS_TRY(GPU_NAME(scan)(d, &s->scan, s->count, N_COUNTS, (size_t)n));
+    GPU_TRY(cudaMemcpyAsync(s->totals, s->scan.total, N_COUNTS * sizeof *s->totals, cudaMemcpyDeviceToHost, d->stream));
+    GPU_TRY(cudaStreamSynchronize(d->stream));
+    MDS_TRY(reserve(d, s->totals));
+    GPU_LAUNCH(k_list<true>, grid, THREADS, 0, d->stream, arguments(d));
+    MDS_TRY(GPU_NAME(list_sort)(d, (int)s->totals[0]));
+    d->list = gpu_list{(int)s->totals[0], s->outer.chunk, s->outer.n, s->outer.j, s->outer.allow};
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(search_set)(mds_device *d)
+{
+    const mds_params *p = &d->params;
+    const double      cut = fmax(p->cut_lj, p->cut_q);
+    gpu_search       *s = d->search;
+    const bool        all = !d->periodic && (p->cut_lj <= 0 || (p->coulomb != MDS_COULOMB_NONE && p->cut_q <= 0));
+
+    s->radius_outer = all ? GPU_EVERYWHERE : fmax(p->list_radius, cut);
+    s->radius_inner = p->prune_radius > 0 ? fmin(fmax(p->prune_radius, cut), s->radius_outer) : s->radius_outer;
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(list_open)(mds_device *d)
+{
+    const mds_system *m = d->system;
+    gpu_search       *s = d->search;
+
+    MDS_TRY(gpu_copy_in(&s->excl_start, m->excl_start, m->n_atoms + 1));
+    MDS_TRY(gpu_copy_in(&s->excl, m->excl, m->excl_start[m->n_atoms]));
+    return gpu_alloc(&s->tally, 2);
+}
+
+static void drop(gpu_list_memory *m)
+{
+    GPU_NAME(release)(m->chunk);
+    GPU_NAME(release)(m->n);
+    GPU_NAME(release)(m->j);
+    GPU_NAME(release)(m->allow);
+}
+
+void GPU_NAME(list_close)(mds_device *d)
+{
+    gpu_search *s = d->search;
+
+    drop(&s->fresh);
+    drop(&s->outer);
+    drop(&s->inner);
+    const void *const memory[] = {s->excl_start, s->excl, s->octet.lo, s->octet.hi, s->block.lo, s->block.hi, s->count, s->bin, s->tally};
+    for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
+}
+
+mds_status GPU_NAME(prune)(mds_device *d)
+{
+    (void)d;
+    return MDS_OK;
+}

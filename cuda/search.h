@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private data of the neighbour search: the order of atoms (search.cu), the list (list.cu, sort.cu), its guard (guard.cu), and the
+// prefix sums that they share (scan.cu).
+#ifndef MDS_CUDA_SEARCH_H
+#define MDS_CUDA_SEARCH_H
+
+#include "device.h"
+
+// Float positions are taken from their block's origin and may be this far from the block's first atom, nm: floats below 16 are
+// spaced 1e-6 and rounded to half of that.
+#define GPU_REACH 8.0
+// What float arithmetic may be off by in a distance between two atoms near each other, nm; lists are that much wider.
+#define GPU_ROUNDING 4e-6
+#define GPU_FARTHEST 1e8 // nm: what is further from the origin is lost
+
+/// The region that is cut into columns, and how. Periodic: the brick [0, ax) x [0, by) x [0, cz), which tiles space as the box
+/// does, its rows being lower triangular. Else the bulk of the atoms; the outermost columns and bins reach to infinity.
+typedef struct {
+    bool    periodic;
+    mds_box box;
+    double  lo[3], length[3]; // nm
+    int     n_column[2], n_bins; // columns along x and y; bins along z of each column
+} gpu_brick;
+
+/// A number of rows of counts, each with one place more at its end, summed up in place: what was at k becomes the sum before k.
+typedef struct {
+    long long *part;  // [rows][parts]
+    long long *total; // [rows] sums of whole rows
+    size_t     part_room, total_room;
+} gpu_scan;
+
+/// Enqueue the sums of data[rows][n + 1]; the place at n, whatever was there, gets the sum of the row (its low 31 bits: s->total has all).
+mds_status GPU_NAME(scan)(mds_device *d, gpu_scan *s, int *data, int rows, size_t n);
+void       GPU_NAME(scan_close)(gpu_scan *s);
+
+/// An atom on its way into the order.
+typedef struct {
+    double z;       // nm, in the brick
+    float  x, y;
+    int    atom, cell;
+} gpu_item;
+/// An atom in the order of columns and z.
+typedef struct __align__(16) {
+    float x, y, z;
+    int   atom;
+} gpu_sorted;
+
+/// Boxes around octets or blocks, nm from the block's origin; nothing in them: lo > hi.
+typedef struct {
+    float4 *lo, *hi;
+} gpu_bounds;
+
+/// Memory of one list; a gpu_list is a view of it.
+typedef struct {
+    gpu_chunk *chunk;
+    int       *n;
+    unsigned  *j, *allow;
+    size_t     chunk_room, n_room, j_room, allow_room;
+} gpu_list_memory;
+
+struct gpu_search {
+    gpu_brick   brick;
+    gpu_scan    scan;
+    // order
+    double     *bounds;    // [PARTS][6] of all atoms
+    int        *coarse;    // counts of coarse cells, for the density; of bins, for the bulk
+    gpu_item   *key, *item; // [n_atoms] in atom order and by cell
+    int        *arrival;   // [n_atoms] place within its cell in the order of arrival
+    gpu_sorted *sorted;    // [n_atoms]
+    int        *cell;      // [n_cells + 1] counts, then first items
+    int        *column;    // [n_columns + 1] blocks, then first blocks
+    int2       *range;     // [n_blocks] first atom in `sorted` and how many
+    size_t      cell_room, column_room, range_room;
+    // list
+    int        *excl_start, *excl; // as in the system
+    gpu_bounds  octet, block;      // [4 n_blocks], [n_blocks]
+    size_t      octet_room[2], block_room[2];
+    double      radius_outer, radius_inner; // nm; HUGE_VAL: every pair
+    int        *count;     // [3][n_blocks + 1] chunks, entries, words of a block, then where they begin
+    size_t      count_room;
+    gpu_list_memory fresh, outer, inner; // fresh: chunks before they are sorted by length
+    int        *bin;       // counts of lengths
+    size_t      bin_room;
+    long long  *totals;    // pinned [3]
+    unsigned long long *tally; // [2] device, for figures
+    int64_t     n_searches, n_prunes;
+};
+
+/// The list of the present order and positions: d->list.
+mds_status GPU_NAME(list_build)(mds_device *d);
+mds_status GPU_NAME(list_open)(mds_device *d);
+void       GPU_NAME(list_close)(mds_device *d);
+
+/// Numbers n for which [lo, hi] + n a comes within radius of [0, length).
+static __device__ __forceinline__ void gpu_image_range(double lo, double hi, double a, double radius, int range[2])
+{
+    range[0] = a > 0 ? (int)ceil((-radius - hi) / a) : 0;
+    range[1] = a > 0 ? (int)floor((a + radius - lo) / a) : 0;
+}
+
+#endif
