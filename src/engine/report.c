@@ -109,6 +109,20 @@ static void report_speed(mds_sim *s, double seconds, int64_t steps)
         mds_print("conserved energy drifts by %.3g kJ/mol/ns/atom\n", 1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms);
 }
 
+static void report_files(const mds_sim *s)
+{
+    const int32_t part = s->trajectory ? mds_h5md_part(s->trajectory) : 0;
+    const int     stem = (int)(strlen(s->path_h5md) - strlen(".h5md"));
+
+    if (part > 1)
+        mds_print("wrote %.*s.part0001.h5md to part%04d", stem, s->path_h5md, part);
+    else if (part)
+        mds_print("wrote %.*s.part0001.h5md", stem, s->path_h5md);
+    else
+        mds_print("wrote %s", s->trajectory ? s->path_h5md : "(no trajectory)");
+    mds_print(", %s, %s, %s\n", s->path_csv, s->path_log, s->path_gro);
+}
+
 void mds_report_performance(mds_sim *s)
 {
     const double  seconds = mds_clock() - s->began;
@@ -129,7 +143,7 @@ void mds_report_performance(mds_sim *s)
     mds_log_file("  %-12s %16s %10.3f s %6.1f %%", "rest", "", seconds - known, seconds > 0 ? 100 * (seconds - known) / seconds : 0);
     mds_log_file("%lld lists, %lld of them because an atom had moved too far", (long long)s->n_searches, (long long)s->n_trips);
     report_speed(s, seconds, steps);
-    mds_print("wrote %s, %s, %s, %s\n", s->trajectory ? s->path_h5md : "(no trajectory)", s->path_csv, s->path_log, s->path_gro);
+    report_files(s);
 }
 
 static const char *likely_cause(const mds_sim *s, uint32_t fault)

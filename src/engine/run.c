@@ -383,7 +383,7 @@ mds_status mds_sim_run(mds_sim *s, const char *restart)
 {
     mds_checkpoint chk = {0};
     bool           found = false, same;
-    mds_status     status;
+    mds_status     status = MDS_OK;
 
     s->last_step = s->config->run.steps;
     MDS_TRY(mds_output_name(s));
@@ -394,7 +394,13 @@ mds_status mds_sim_run(mds_sim *s, const char *restart)
     } else if (same && chk.finished_steps >= s->last_step) {
         mds_note("the run is complete: %lld steps; raise run.steps to go on, or --restart=never to begin again",
                  (long long)chk.finished_steps);
-        status = MDS_OK;
+    } else if (chk.state.step > s->last_step) { // run.steps was lowered after a stop: there is nothing left to do
+        if (same)
+            mds_note("the run is past step %lld, which run.steps asks for: its checkpoint is at step %lld; raise run.steps to go on, or --restart=never "
+                     "to begin again", (long long)s->last_step, (long long)chk.state.step);
+        else
+            status = mds_fail(MDS_E_INPUT, __FILE__, __LINE__, "run.steps = %lld, but the checkpoint %s is at step %lld already: raise run.steps",
+                              (long long)s->last_step, restart, (long long)chk.state.step);
     } else {
         status = run_resumed(s, &chk, same);
     }

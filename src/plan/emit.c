@@ -220,6 +220,7 @@ static mds_status set_run(emission *e)
     MDS_TRY(set_number(e, "RUNS", together));
     MDS_TRY(set_number(e, "REPLICAS", replicas));
     MDS_TRY(replicas > 1 ? set_number(e, "ARRAY", replicas) : set_text(e, "ARRAY", ""));
+    MDS_TRY(set_number(e, "STEPS", round(1e3 * r->length / r->work.dt))); // what was planned is what runs
     MDS_TRY(set_number(e, "PRICE", p->usd_per_h * batches / replicas));
     MDS_TRY(set_number(e, "NS_PER_DAY", p->ns_per_day));
     MDS_TRY(set_text(e, "BASIS", mds_plan_basis_name(p->basis)));
@@ -452,16 +453,20 @@ static mds_status audit(const emission *e)
 
 static void say_how(const emission *e)
 {
-    const char *name = mds_template_get(&e->v, "NAME");
-    int         k;
+    const char             *name = mds_template_get(&e->v, "NAME");
+    const mds_plan_machine *m = e->pick->machine;
+    int                     k;
 
+    mds_print("picked #%d: %s %s %s, %s\n", e->pick->rank, m->provider, m->region, m->instance, mds_plan_price_name(e->pick->price));
     for (k = 0; k < e->n_files; k++) mds_print("wrote %s\n", e->files[k].path);
     mds_print("to start it, in %s: ", e->o->out);
     if (e->target == SKYPILOT) mds_print("sky jobs launch %s.sky-task.yaml\n", name);
     if (e->target == SLURM) mds_print("sbatch %s.sbatch\n", name);
     if (e->target == KUBERNETES) mds_print("kubectl apply -f %s.mpijob.yaml\n", name);
     if (e->target == DSTACK) mds_print("dstack apply -f %s.dstack.yml\n", name);
-    if (is_arm(e->pick->machine) && e->target != SLURM) mds_print("its processor is an ARM one: the image must be one for linux/arm64\n");
+    if (e->pick->gpus_used > 0 && !e->plan->request.gpu_engine)
+        mds_print("THIS BUILD HAS NO GPU ENGINE: with an image of this version the job ends at once with exit code 78; for what runs today pick one of --device cpu\n");
+    if (is_arm(m) && e->target != SLURM) mds_print("its processor is an ARM one: the image must be one for linux/arm64\n");
     mds_print("how far to trust it, and how to begin small: docs/cloud-launch.md\n");
 }
 

@@ -239,6 +239,13 @@ def outputs():
     check(os.path.exists("other.gro") and series("other.csv")["step"][-1] == 80, "--restart=FILE with another name writes under that name", series("other.csv")["step"])
     expect(0, "resuming at step 60", "a.conf", "--set", "run.steps=80")
     check(series("run.csv")["potential_kj_mol"][-1] == series("other.csv")["potential_kj_mol"][-1], "and gives the same numbers")
+    # a run that was stopped beyond the steps that are asked for now is not cut back, nor called complete at that number
+    expect(79, "", "a.conf", "--set", "output.name=past", "--set", "run.steps=1000000", "--set", "run.max_wall=1e-4")
+    past = {f: open(f, "rb").read() for f in os.listdir(".") if f.startswith("past.")}
+    expect(0, "the run is past step 20", "a.conf", "--set", "output.name=past", "--set", "run.steps=20")
+    check(past == {f: open(f, "rb").read() for f in os.listdir(".") if f.startswith("past.")}, "fewer steps than a checkpoint has: said so, and nothing touched")
+    expect(65, "raise run.steps", "a.conf", "--restart=past.chk", "--set", "output.name=new", "--set", "run.steps=20")
+    expect(0, "past.part0001.h5md", "a.conf", "--set", "output.name=past", "--set", "output.part_gb=0.001", "--set", "run.steps=40", "--restart=never")
     expect(0, "older outputs moved to run.1", "a.conf", "--restart=never")
     check(all(os.path.exists("run.1." + e) for e in ("csv", "log", "gro", "h5md", "chk")), "--restart=never moves old outputs aside", os.listdir("."))
     expect(0, "run.2", "a.conf", "--restart=never")

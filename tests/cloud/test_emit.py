@@ -83,7 +83,9 @@ def all_fields():
     env = open("ds/job.env").read()
     check("cost.price_per_hour=" in env and "stop_if_below" not in env and 'predicted_basis="modelled"' in env,
           "the price is known to the run; an estimate sets no speed guard", env)
-    emit("slurm", "budget", "--budget", "7.5", "--replicas", "3", pick="1")
+    check('backend.kind="cuda"' in env, "a job for GPUs ends where there are none", env)
+    emit("slurm", "budget", "--budget", "7.5", "--replicas", "3", "--device", "cpu", pick="1")
+    check("backend.kind" not in open("budget/job.env").read(), "one for processors does not ask for a GPU")
     check("cost.max_cost=2.5" in open("budget/job.env").read(), "a budget for three runs is a third for each", open("budget/job.env").read())
     p = subprocess.run(["bash", "-c", "set -eu; . budget/job.env; printf '%s\\n' \"${settings[@]}\""], capture_output=True, text=True)
     settings = [w for w in p.stdout.split("\n") if "=" in w]
@@ -264,6 +266,7 @@ def wrong(o, target, out, request):
         hold("cost.max_cost" not in sets, "a guard that nobody asked for", sets)
     else:
         hold(0 < float(sets["cost.max_cost"]) and abs(float(sets["cost.max_cost"]) * replicas - request["budget"]) <= 1e-6 * replicas, "the budget is shared", sets)
+    hold(float(sets["run.steps"].rstrip("L")) == round(1e6 * request["length_ns"] / request["dt_fs"]), "length", sets)
     spot = o["price_kind"] == "spot"
     if target == "skypilot":
         task, config = load(out + "/*.sky-task.yaml")[0], load(out + "/.sky.yaml")[0]
@@ -293,6 +296,7 @@ def wrong(o, target, out, request):
         script = open(glob.glob(out + "/*.sbatch")[0]).read()
         hold(("--array=1-%d" % replicas in script) == (replicas > 1), "an array of all replicas", script)
         hold(("--gpus-per-task=1" in script) == (o["gpus_used"] > 0) and "--cpus-per-task=%d\n" % o["threads"] in script, "tasks", script)
+    hold((sets.get("backend.kind") == '"cuda"') == (o["gpus_used"] > 0), "backend", sets)
     hold(int(env["guard_code"]) == (0 if target == "kubernetes" else 79), "guards", env)
     return bad
 
