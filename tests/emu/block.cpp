@@ -345,6 +345,7 @@ void emu_run_grid(const emu_grid *g)
 {
     static bool     watching;
     const long long n_blocks = static_cast<long long>(g->grid[0]) * g->grid[1] * g->grid[2];
+    const emu_counters before = emu_counts;
     long long       k, stride = 1;
 
     if (grid) emu_fault("a kernel launched from a kernel");
@@ -386,6 +387,7 @@ void emu_run_grid(const emu_grid *g)
     grid = nullptr;
     emu_counts.grids++;
     emu_counts.blocks += n_blocks;
+    emu_count_grid(g, &before);
 }
 
 // ------------------------------------------------------------------------------------------------ collectives

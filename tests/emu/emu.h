@@ -61,6 +61,9 @@ struct emu_grid {
 };
 /// Run all blocks, one after another.
 void emu_run_grid(const emu_grid *grid);
+/// Book what a grid did since `before` (counts.cpp).
+struct emu_counters;
+void emu_count_grid(const emu_grid *grid, const emu_counters *before);
 /// What runs now, for messages: kernel name (NULL: none), block and thread indices.
 struct emu_place {
     const char *kernel;

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registers, spills, shared memory, occupancy and inner loops of the GPU kernels, from the compiler's own words and the machine code.
+
+The loop of a kernel is taken to be its longest stretch that a backward branch closes and that holds no other such stretch twice as long
+inside: what remains of unrolled loops. Instructions are counted by class: all, double precision, local memory, conversions, shuffles,
+atomics, loads. Nothing here is a time."""
+import argparse
+import collections
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CLASSES = {
+    "double": r"D(ADD|MUL|FMA|SETP|MNMX)\b|F2F\.F64|I2F\.F64|F2I.*F64",
+    "local": r"(LDL|STL)\b",
+    "convert": r"(F2I|I2F|F2F|I2I)\b",
+    "special": r"MUFU\b",
+    "shuffle": r"SHFL\b",
+    "vote": r"(VOTE|MATCH)\b",
+    "atomic": r"(ATOM|ATOMS|ATOMG|RED|REDG|REDS)\b",
+    "load": r"(LDG|LDS|LD)\b",
+    "store": r"(STG|STS|ST)\b",
+    "barrier": r"BAR\b",
+    "float": r"F(ADD|MUL|FMA|SETP|SEL|MNMX|CHK)\b",
+}
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+
+
+def compile_file(name, architectures, out):
+    command = [os.environ["NVCC"], "-std=c++17", "-O2", "--threads", "2", "-Xptxas", "-v", "-I" + ROOT + "/cuda", "-I" + ROOT + "/src", "-c",
+               os.path.join(ROOT, "cuda", name), "-o", out]
+    for sm in architectures:
+        command += ["-gencode", "arch=compute_%d,code=sm_%d" % (sm, sm)]
+    p = run(command)
+    if p.returncode:
+        sys.exit("%s does not compile:\n%s" % (name, p.stdout))
+    return subprocess.run(["c++filt"], input=p.stdout, stdout=subprocess.PIPE, text=True).stdout
+
+
+def short(name):
+    """k_pair<1, 2, 3>(pair_args) -> k_pair<1,2,3>"""
+    return re.sub(r"\s|^void ", "", re.sub(r"\(.*\)$", "", re.sub(r"^void ", "", name))).replace("(int)", "")
+
+
+def resources(text):
+    """{(kernel, sm): {registers, shared, spill, stack}} from what ptxas says."""
+    found, now = {}, None
+    for line in text.splitlines():
+        m = re.search(r"Compiling entry function '(.*)' for 'sm_(\d+)'", line)
+        if m:
+            now = found[short(m.group(1)), int(m.group(2))] = {"registers": 0, "shared": 0, "spill": 0, "stack": 0}
+            continue
+        if now is None:
+            continue
+        m = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line)
+        if m:
+            now["stack"], now["spill"] = int(m.group(1)), int(m.group(2)) + int(m.group(3))
+        m = re.search(r"Used (\d+) registers", line)
+        if m:
+            now["registers"] = int(m.group(1))
+            m = re.search(r"(\d+) bytes smem", line)
+            now["shared"] = int(m.group(1)) if m else 0
+            now = None
+    return found
+
+
+def count(instructions):
+    counts = collections.Counter(all=len(instructions))
+    for text in instructions:
+        for name, pattern in CLASSES.items():
+            if re.match(pattern, text):
+                counts[name] += 1
+    return dict(counts)
+
+
+def loops(code):
+    """Stretches [target, branch] of backward branches, without the branch to itself that ends a kernel."""
+    found = []
+    for address, text in code:
+        m = re.match(r"BRA(?:\.\w+)*\s+(?:[!U]*P\w+,\s*)*(?:`\(\.\S+\)|0x([0-9a-f]+))", text)
+        if m and m.group(1) and int(m.group(1), 16) < address:
+            found.append((int(m.group(1), 16), address))
+    return found
+
+
+def machine_code(out):
+    """{(kernel, sm): {"kernel": counts, "loop": counts of the innermost long loop}}; empty without a disassembler."""
+    tool = shutil.which("cuobjdump") or (os.path.exists("/usr/local/cuda/bin/cuobjdump") and "/usr/local/cuda/bin/cuobjdump")
+    if not tool:
+        return {}
+    text = subprocess.run(["c++filt"], input=run([tool, "-sass", out]).stdout, stdout=subprocess.PIPE, text=True).stdout
+    found, code, key, sm = {}, [], None, 0
+    for line in text.splitlines() + ["\t\tFunction : end"]:
+        m = re.search(r"arch = sm_(\d+)", line)
+        if m:
+            sm_next = int(m.group(1))
+        m2 = re.search(r"Function : (.*)", line)
+        if (m or m2) and key:
+            inner = [l for l in loops(code) if not any(o != l and l[0] <= o[0] and o[1] <= l[1] and 2 * (o[1] - o[0]) > l[1] - l[0] for o in loops(code))]
+            longest = max(inner, key=lambda l: l[1] - l[0], default=None)
+            found[key] = {"kernel": count([t for _, t in code]),
+                          "loop": count([t for a, t in code if longest and longest[0] <= a <= longest[1]])}
+            key, code = None, []
+        if m:
+            sm = sm_next
+        if m2 and m2.group(1) != "end":
+            key = (short(m2.group(1)), sm)
+        m = re.match(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@[!U]*P\w+\s+)?([^;]+);", line)
+        if m and key:
+            code.append((int(m.group(1), 16), m.group(2).strip()))
+    return found
+
+
+def occupancy(rows):
+    """blocks and percent for lists of (sm, threads, registers, shared), by the toolkit's header."""
+    home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which(os.environ["NVCC"]))))
+    with tempfile.TemporaryDirectory() as place:
+        p = run(["g++", "-std=c++17", "-w", "-I", home + "/include", os.path.join(HERE, "occupancy.cpp"), "-o", place + "/occupancy"])
+        if p.returncode:
+            print("occupancy left out: cuda_occupancy.h is not there", file=sys.stderr)
+            return [(0, 0)] * len(rows)
+        p = subprocess.run([place + "/occupancy"], input="\n".join("%d %d %d %d" % r for r in rows), stdout=subprocess.PIPE, text=True)
+    return [tuple(int(w) for w in line.split()) for line in p.stdout.splitlines()]
+
+
+def read_budgets():
+    with open(os.path.join(HERE, "budgets.csv"), newline="") as f:
+        return [row for row in csv.DictReader(line for line in f if not line.startswith("#"))]
+
+
+def check(table, budgets, have_code):
+    """Complaints: a kernel of the table that is missing, or a figure beyond its budget. Everywhere: no spills, no local memory."""
+    wrong = []
+    for (kernel, sm), row in sorted(table.items()):
+        if row["spill"] or row["stack"] or row.get("kernel", {}).get("local"):
+            wrong.append("%s, sm_%d: spills or local memory" % (kernel, sm))
+    for b in budgets:
+        of = {sm: row for (kernel, sm), row in table.items() if kernel == b["kernel"]}
+        if not of:
+            wrong.append("%s: in the budgets and not in the sources" % b["kernel"])
+        for sm, row in sorted(of.items()):
+            if row["registers"] > int(b["registers"]):
+                wrong.append("%s, sm_%d: %d registers, budget %s" % (b["kernel"], sm, row["registers"], b["registers"]))
+            if row["percent"] and row["percent"] < int(b["occupancy"]):
+                wrong.append("%s, sm_%d: occupancy %d %%, budget %s" % (b["kernel"], sm, row["percent"], b["occupancy"]))
+            if have_code and b["loop"] and row["loop"].get("all", 0) > int(b["loop"]):
+                wrong.append("%s, sm_%d: %d instructions in the inner loop, budget %s" % (b["kernel"], sm, row["loop"]["all"], b["loop"]))
+            if have_code and b["double"] == "no" and row["loop"].get("double", 0):
+                wrong.append("%s, sm_%d: double precision in the inner loop" % (b["kernel"], sm))
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--arch", default="75,80,89,90,100")
+    parser.add_argument("--json")
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    budgets = read_budgets()
+    threads = {b["kernel"]: int(b["threads"]) for b in budgets}
+    architectures = [int(a) for a in options.arch.split(",")]
+    known = run([os.environ["NVCC"], "--list-gpu-arch"]).stdout
+    architectures = [a for a in architectures if "compute_%d\n" % a in known + "\n"]
+    table, have_code = {}, False
+    with tempfile.TemporaryDirectory() as place:
+        for name in options.files or sorted(n for n in os.listdir(ROOT + "/cuda") if n.endswith(".cu")):
+            out = place + "/object.o"
+            found = resources(compile_file(name, architectures, out))
+            code = machine_code(out) if found else {}
+            have_code = have_code or bool(code)
+            for key, row in found.items():
+                table[key] = dict(row, file=name, **code.get(key, {"kernel": {}, "loop": {}}))
+    rows = sorted(table)
+    for key, (blocks, percent) in zip(rows, occupancy([(k[1], threads.get(k[0], 128), table[k]["registers"], table[k]["shared"]) for k in rows])):
+        table[key]["blocks"], table[key]["percent"] = blocks, percent
+    if not have_code:
+        print("no disassembler (cuobjdump): instructions are not counted")
+    print("%-34s %4s %4s %5s %6s %5s  %s" % ("kernel", "sm", "regs", "smem", "occup%", "loop", "in the loop"))
+    wanted = {b["kernel"] for b in budgets}
+    for kernel, sm in rows:
+        row = table[kernel, sm]
+        if options.check and kernel not in wanted:
+            continue
+        words = " ".join("%s %d" % (k, v) for k, v in sorted(row["loop"].items()) if k != "all")
+        print("%-34s %4d %4d %5d %6d %5d  %s" % (kernel, sm, row["registers"], row["shared"], row["percent"], row["loop"].get("all", 0), words))
+    if options.json:
+        with open(options.json, "w") as f:
+            json.dump([dict(table[k], name=k[0], sm=k[1]) for k in rows], f, indent=1)
+    wrong = check(table, budgets, have_code) if options.check else []
+    for line in wrong:
+        print("over budget: " + line)
+    sys.exit(1 if wrong else 0)
+
+
+main()

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs on the emulated GPU backend.
+
+usage: test_run.py CASE
+  follow     50 steps of 3,000 atoms of water stay with the cpu backend within the growth of rounding
+  schedules  any order of threads and blocks, streams that run late, guarded memory: the same bits, with every coupling
+  restart    a run that was stopped and made longer has the bits of one long run
+  handover   cpu to GPU and back to cpu: within rounding of cpu alone
+  replay     recorded steps and steps one by one: the same bits
+"""
+import csv, math, os, struct, subprocess, sys, tempfile
+
+mdsim, emu = os.environ["MDSIM"], os.environ["MDSIM_EMU"]
+failures = 0
+
+
+def check(ok, what):
+    global failures
+    if not ok:
+        failures += 1
+    print(("ok      " if ok else "FAILED  ") + what, flush=True)
+
+
+def write_conf(place, atoms, steps, **more):
+    keys = {"system.generate": '"water"', "system.atoms": atoms, "run.steps": steps, "run.dt": 0.002, "output.energy_every": 10,
+            "output.trajectory_every": 0, "nonbonded.cutoff": 0.6 if atoms < 1000 else 0.9, "backend.threads": 1}
+    keys.update({k.replace("__", "."): v for k, v in more.items()})
+    groups = {}
+    for key, value in keys.items():
+        group, name = key.split(".")
+        groups.setdefault(group, []).append("%s = %s;" % (name, str(value)))
+    path = os.path.join(place, "in.conf")
+    with open(path, "w") as f:
+        for group, lines in groups.items():
+            f.write("%s = { %s };\n" % (group, " ".join(lines)))
+    return path
+
+
+def run(backend, path, *more, **environment):
+    program = emu if backend == "emu" else mdsim
+    p = subprocess.run([program, path, "--quiet", "--set", "backend.kind=" + backend] + list(more), capture_output=True, text=True,
+                       env=dict(os.environ, **environment))
+    if p.returncode:
+        check(False, "%s ended with %d: %s" % (backend, p.returncode, (p.stdout + p.stderr)[-1500:]))
+        sys.exit(1)
+
+
+def state(place):
+    """x and v of the final checkpoint: the last 2 * 24 N bytes before the checksum of 32."""
+    data = open(place + "/run.chk", "rb").read()
+    n = struct.unpack("<i", data[24:28])[0]
+    return data[-32 - 48 * n:-32]
+
+
+def numbers(place):
+    return struct.unpack("<%dd" % (len(state(place)) // 8), state(place))
+
+
+def rms(a, b):
+    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)) / len(a))
+
+
+def rows(place):
+    with open(place + "/run.csv") as f:
+        return [[float(v) for v in row] for row in list(csv.reader(line for line in f if not line.startswith("#")))[1:]]
+
+
+def compare(a, b, label, x_limit, v_limit):
+    """rms of the differences of positions (nm) and velocities (nm/ps) of two final states."""
+    p, q = numbers(a), numbers(b)
+    half = len(p) // 2
+    dx, dv = rms(p[:half], q[:half]), rms(p[half:], q[half:])
+    check(0 < dx < x_limit and dv < v_limit, "%s: rms difference of x %.2g nm (limit %g), of v %.2g nm/ps (limit %g)" % (label, dx, x_limit, dv, v_limit))
+
+
+def case_follow():
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+        run("cpu", write_conf(a, 3000, 50))
+        run("emu", write_conf(b, 3000, 50))
+        # forces of both agree to some 1e-5 of their rms (single precision); 100 fs let a difference grow about tenfold beyond the
+        # 1/2 a t^2 of a constant error, 1e-5 * 50 nm/ps^2 * 0.005 ps^2
+        compare(a, b, "3,000 atoms, 50 steps", 3e-5, 1e-3)
+        worst = max(abs(x - y) / (1 + abs(x)) for p, q in zip(rows(a), rows(b)) for x, y in zip(p, q))
+        # pressure is a difference of large sums; energies agree to 1e-6
+        check(len(rows(a)) == len(rows(b)) == 6 and worst < 2e-2, "run.csv agrees: largest relative difference %.2g" % worst)
+
+
+ENSEMBLES = {
+    "verlet, v-rescale, c-rescale": {"thermostat__kind": '"v-rescale"', "barostat__kind": '"c-rescale"', "barostat__tau": 0.5},
+    "langevin": {"run__integrator": '"langevin"'},
+    "leap-frog": {"run__integrator": '"leapfrog"'},
+}
+
+
+def case_schedules():
+    for name, more in ENSEMBLES.items():
+        with tempfile.TemporaryDirectory() as a:
+            run("emu", write_conf(a, 648, 30, **more))
+            for label, environment in (("reverse", {"EMU_ORDER": "reverse"}),
+                                       ("random, lazy streams, guarded memory", {"EMU_ORDER": "random", "EMU_LAZY": "1", "EMU_PROTECT": "1"})):
+                with tempfile.TemporaryDirectory() as b:
+                    run("emu", write_conf(b, 648, 30, **more), **environment)
+                    check(state(a) == state(b) and open(a + "/run.csv").read() == open(b + "/run.csv").read(), "%s: the same bits with %s" % (name, label))
+
+
+def case_restart():
+    for name, more in ENSEMBLES.items():
+        with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+            run("emu", write_conf(a, 648, 60, run__list_interval=10, **more))
+            for steps in (15, 40, 60):
+                run("emu", write_conf(b, 648, steps, run__list_interval=10, **more))
+            check(state(a) == state(b), name + ": x and v are the same bits in three pieces")
+            check(open(a + "/run.csv").read() == open(b + "/run.csv").read(), name + ": run.csv is the same text")
+
+
+def case_handover():
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+        run("cpu", write_conf(a, 648, 60, run__list_interval=10))
+        for backend, steps in (("cpu", 20), ("emu", 40), ("cpu", 60)):
+            run(backend, write_conf(b, 648, steps, run__list_interval=10))
+        compare(a, b, "cpu, GPU, cpu", 3e-5, 1e-3) # as in `follow`
+
+
+def case_replay():
+    for name, more in ENSEMBLES.items():
+        with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+            run("emu", write_conf(a, 648, 40, output__energy_every=1, **more)) # something is due in every step: none is recorded
+            run("emu", write_conf(b, 648, 40, output__energy_every=40, **more))
+            check(state(a) == state(b), name + ": recorded steps have the bits of single ones")
+
+
+globals()["case_" + sys.argv[1]]()
+sys.exit(1 if failures else 0)
