@@ -5,8 +5,3 @@
 #define NOT_YET(name) MDS_FAIL(MDS_E_UNSUPPORTED, "the GPU backend has no %s yet", name)
 
 mds_status GPU_NAME(guard)(mds_device *) { return MDS_OK; }
-
-mds_status GPU_NAME(move_open)(mds_device *) { return MDS_OK; }
-void       GPU_NAME(move_close)(mds_device *) {}
-mds_status GPU_NAME(move)(mds_device *, const mds_op *, mds_work) { NOT_YET("motion"); }
-mds_status GPU_NAME(couple)(mds_device *, mds_work) { NOT_YET("couplings"); }

@@ -54,6 +54,19 @@ MDS_INLINE void mds_uniform4(uint64_t seed, uint32_t purpose, uint64_t step, uin
     for (k = 0; k < 4; k++) out[k] = ((double)bits[k] + 0.5) * (1.0 / 4294967296.0);
 }
 
+/// Sine and cosine of a share of a whole turn. Those of any angle would need local memory on the device.
+MDS_INLINE void mds_turn(double turn, double *sine, double *cosine)
+{
+#ifdef __CUDACC__
+    sincospi(2 * turn, sine, cosine);
+#else
+    const double angle = 6.283185307179586477 * turn;
+
+    *sine = sin(angle);
+    *cosine = cos(angle);
+#endif
+}
+
 /// Four independent Gaussian numbers, mean 0, variance 1.
 MDS_INLINE void mds_gauss4(uint64_t seed, uint32_t purpose, uint64_t step, uint32_t index, double out[4])
 {
@@ -62,10 +75,12 @@ MDS_INLINE void mds_gauss4(uint64_t seed, uint32_t purpose, uint64_t step, uint3
 
     mds_uniform4(seed, purpose, step, index, u);
     for (k = 0; k < 4; k += 2) {
-        const double r = sqrt(-2 * log(u[k])), angle = 6.283185307179586477 * u[k + 1];
+        const double r = sqrt(-2 * log(u[k]));
+        double       sine, cosine;
 
-        out[k] = r * cos(angle);
-        out[k + 1] = r * sin(angle);
+        mds_turn(u[k + 1], &sine, &cosine);
+        out[k] = r * cosine;
+        out[k + 1] = r * sine;
     }
 }
 

@@ -5,7 +5,12 @@
 
 #include "backend/backend.h"
 
+MDS_BEGIN
+
 void poke_cpu(mds_device *device, const double (*f)[3], const double (*virial)[3], double potential);
 void poke_ref(mds_device *device, const double (*f)[3], const double (*virial)[3], double potential);
+void poke_emu(mds_device *device, const double (*f)[3], const double (*virial)[3], double potential);
+
+MDS_END
 
 #endif

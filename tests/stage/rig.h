@@ -16,7 +16,7 @@ typedef void (*rig_forces)(const rig *r, double (*f)[3], double virial[3][3], do
 
 struct rig {
     const mds_backend    *be;
-    bool                  is_ref;
+    bool                  is_ref, is_emu;
     mds_device           *d;
     const mds_system     *s;
     mds_params            p;
@@ -56,6 +56,18 @@ static inline void rig_look(rig *r, uint32_t fields)
     if (fields) mds_frame_sort(&r->frame);
 }
 
+static inline void rig_poke(rig *r, const double (*f)[3], const double (*virial)[3], double potential)
+{
+    if (r->is_ref)
+        poke_ref(r->d, f, virial, potential);
+#ifdef TEST_EMU
+    else if (r->is_emu)
+        poke_emu(r->d, f, virial, potential);
+#endif
+    else
+        poke_cpu(r->d, f, virial, potential);
+}
+
 /// The stages of a force evaluation, then the test's forces instead of theirs.
 static inline void rig_force_stages(rig *r, mds_work work)
 {
@@ -66,10 +78,7 @@ static inline void rig_force_stages(rig *r, mds_work work)
     rig_look(r, MDS_FIELD_X);
     memset(r->f, 0, (size_t)r->s->n_atoms * sizeof *r->f);
     if (r->forces) r->forces(r, r->f, virial, &potential);
-    if (r->is_ref)
-        poke_ref(r->d, (const double(*)[3])r->f, (const double(*)[3])virial, potential);
-    else
-        poke_cpu(r->d, (const double(*)[3])r->f, (const double(*)[3])virial, potential);
+    rig_poke(r, (const double(*)[3])r->f, (const double(*)[3])virial, potential);
 }
 
 static inline void rig_open(rig *r, const char *backend, const char *isa, int threads, const mds_system *s, const mds_params *p,
@@ -78,6 +87,7 @@ static inline void rig_open(rig *r, const char *backend, const char *isa, int th
     memset(r, 0, sizeof *r);
     TEST_OK(mds_backend_find(backend, &r->be));
     r->is_ref = !strcmp(backend, "ref");
+    r->is_emu = !strcmp(backend, "emu");
     r->s = s;
     r->p = *p;
     r->forces = forces;

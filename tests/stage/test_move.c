@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion of the cpu backend: the same as the oracle's for every integrator, operation, thread count and instruction
-// set; and the properties that motion must have by itself.
+// Motion of the cpu backend, or of the one that argv[1] names: the same as the oracle's for every integrator, operation, thread
+// count and instruction set; and the properties that motion must have by itself.
 #include "stage/rig.h"
+
+static const char *backend = "cpu"; // what is held against ref: emu where argv[1] says so
+static bool        is_emu;
 
 static const char *isas[] = {"generic", "avx2", "avx512"};
 
 static bool can_run(const char *isa)
 {
+    if (is_emu) return !strcmp(isa, "generic"); // it has no instruction sets: once
 #if defined(__x86_64__)
     if (!strcmp(isa, "avx2")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (!strcmp(isa, "avx512")) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
@@ -77,7 +81,7 @@ static void agrees_with_ref(const rig_builder *zoo, const char *integrator, cons
     if (!strcmp(integrator, "langevin")) p.thermostat = MDS_THERMOSTAT_LANGEVIN;
     p.mix = 0.2;
     p.max_move = strcmp(integrator, "minimize") ? 0 : 0.003; // some atoms meet the cap, most do not
-    rig_open(&cpu, "cpu", isa, threads, &zoo->s, &p, &zoo->state, integrator, rig_springs);
+    rig_open(&cpu, backend, is_emu ? "" : isa, threads, &zoo->s, &p, &zoo->state, integrator, rig_springs);
     rig_open(&ref, "ref", "", 1, &zoo->s, &p, &zoo->state, integrator, rig_springs);
     rig_ops(&cpu, 1, rig_fix_v, MDS_ENERGY | MDS_VIRIAL);
     rig_ops(&ref, 1, rig_fix_v, MDS_ENERGY | MDS_VIRIAL);
@@ -101,7 +105,7 @@ static void agrees_with_ref_everywhere(const rig_builder *zoo)
 
     for (k = 0; k < 4; k++)
         for (isa = 0; isa < 3; isa++)
-            for (threads = 1; threads <= 2; threads++)
+            for (threads = 1; threads <= (is_emu ? 1 : 2); threads++)
                 if (can_run(isas[isa])) agrees_with_ref(zoo, names[k], isas[isa], threads);
 }
 
@@ -113,8 +117,8 @@ static void repeats_to_the_bit(const rig_builder *zoo)
     int        step;
 
     p.thermostat = MDS_THERMOSTAT_LANGEVIN;
-    rig_open(&a, "cpu", "generic", 2, &zoo->s, &p, &zoo->state, "langevin", rig_springs);
-    rig_open(&b, "cpu", "generic", 2, &zoo->s, &p, &zoo->state, "langevin", rig_springs);
+    rig_open(&a, backend, is_emu ? "" : "generic", 2, &zoo->s, &p, &zoo->state, "langevin", rig_springs);
+    rig_open(&b, backend, is_emu ? "" : "generic", 2, &zoo->s, &p, &zoo->state, "langevin", rig_springs);
     for (step = 0; step < 5; step++) {
         rig_step(&a, MDS_ENERGY);
         rig_step(&b, MDS_ENERGY);
@@ -137,8 +141,8 @@ static void measuring_changes_nothing(const rig_builder *zoo, const char *integr
     int              step;
 
     p.thermostat = MDS_THERMOSTAT_LANGEVIN;
-    rig_open(&a, "cpu", isa, 2, &zoo->s, &p, &zoo->state, integrator, rig_springs);
-    rig_open(&b, "cpu", isa, 2, &zoo->s, &p, &zoo->state, integrator, rig_springs);
+    rig_open(&a, backend, is_emu ? "" : isa, 2, &zoo->s, &p, &zoo->state, integrator, rig_springs);
+    rig_open(&b, backend, is_emu ? "" : isa, 2, &zoo->s, &p, &zoo->state, integrator, rig_springs);
     for (step = 0; step < 5; step++) {
         rig_step(&a, MDS_ENERGY | MDS_VIRIAL);
         rig_step(&b, 0);
@@ -153,7 +157,7 @@ static void measuring_changes_nothing(const rig_builder *zoo, const char *integr
 }
 
 /// Free flight with every kind of constraint: total momentum stays.
-static void momentum_stays(const rig_builder *zoo, const char *backend, const char *integrator)
+static void momentum_stays(const rig_builder *zoo, const char *which, const char *integrator)
 {
     const mds_params p = rig_params();
     double           before[3] = {0}, after[3] = {0}, scale = 0;
@@ -161,7 +165,7 @@ static void momentum_stays(const rig_builder *zoo, const char *backend, const ch
     int              step, k;
     int32_t          i;
 
-    rig_open(&r, backend, "", 1, &zoo->s, &p, &zoo->state, integrator, NULL);
+    rig_open(&r, which, "", 1, &zoo->s, &p, &zoo->state, integrator, NULL);
     rig_look(&r, MDS_FIELD_V);
     for (i = 0; i < zoo->s.n_atoms; i++)
         for (k = 0; k < 3; k++) {
@@ -174,12 +178,12 @@ static void momentum_stays(const rig_builder *zoo, const char *backend, const ch
         for (k = 0; k < 3; k++) after[k] += zoo->s.mass[i] * r.frame.v[i][k];
     // FIX_X adds (change of x)/dt: roundings of 4 nm over 2 fs, 4e-13 nm/ps each, some masses and 50 steps of them, and
     // in SHAKE as often as it goes round
-    for (k = 0; k < 3; k++) TEST_NEAR(after[k], before[k], (strcmp(backend, "ref") ? 1e-13 : 2e-12) * scale);
+    for (k = 0; k < 3; k++) TEST_NEAR(after[k], before[k], (strcmp(which, "ref") ? 1e-13 : 2e-12) * scale);
     rig_close(&r);
 }
 
 /// Verlet runs back to where it came from.
-static void verlet_is_reversible(const rig_builder *zoo, const char *backend)
+static void verlet_is_reversible(const rig_builder *zoo, const char *which)
 {
     const mds_params p = rig_params();
     mds_state        back = {0};
@@ -187,7 +191,7 @@ static void verlet_is_reversible(const rig_builder *zoo, const char *backend)
     int              step, k;
     int32_t          i;
 
-    rig_open(&r, backend, "", 1, &zoo->s, &p, &zoo->state, "verlet", rig_springs);
+    rig_open(&r, which, "", 1, &zoo->s, &p, &zoo->state, "verlet", rig_springs);
     rig_ops(&r, 1, rig_fix_v, 0);
     rig_look(&r, MDS_FIELD_X | MDS_FIELD_V);
     TEST_OK(mds_state_copy(&back, &zoo->state));
@@ -198,24 +202,25 @@ static void verlet_is_reversible(const rig_builder *zoo, const char *backend)
             back.x[i][k] = r.frame.x[i][k];
             back.v[i][k] = -r.frame.v[i][k];
         }
-    rig_open(&q, backend, "", 1, &zoo->s, &p, &back, "verlet", rig_springs);
+    rig_open(&q, which, "", 1, &zoo->s, &p, &back, "verlet", rig_springs);
     memcpy(q.x0, r.x0, (size_t)zoo->s.n_atoms * sizeof *q.x0);
     rig_force_stages(&q, 0);
     for (step = 0; step < 50; step++) rig_step(&q, 0);
     rig_look(&q, MDS_FIELD_X | MDS_FIELD_V);
     // rounding of 50 steps there and back; SHAKE of ref to 1e-12 of each length
-    TEST_NEAR(largest_difference(zoo->s.n_atoms, q.frame.x, zoo->state.x), 0, strcmp(backend, "ref") ? 2e-12 : 1e-10);
+    TEST_NEAR(largest_difference(zoo->s.n_atoms, q.frame.x, zoo->state.x), 0, strcmp(which, "ref") ? 2e-12 : 1e-10);
     rig_close(&r);
     rig_close(&q);
     mds_state_free(&back);
 }
 
 /// dt that is no binary fraction: a million steps are a million dt, and a resume goes on with the same bits.
-static void time_does_not_drift(const char *backend)
+static void time_does_not_drift(const char *which)
 {
     mds_params  p = rig_params();
     rig_builder b;
     rig         r, q;
+    const int   n_steps = is_emu ? 1000 : 100000; // a search every step
     int         step;
 
     p.dt = 0.0001;
@@ -223,9 +228,9 @@ static void time_does_not_drift(const char *backend)
     rig_add_atoms(&b, 1);
     rig_finish(&b);
     b.state.time = 7;
-    rig_open(&r, backend, "", 1, &b.s, &p, &b.state, "verlet", NULL);
-    for (step = 0; step < 100000; step++) {
-        if (step == 12345) {
+    rig_open(&r, which, "", 1, &b.s, &p, &b.state, "verlet", NULL);
+    for (step = 0; step < n_steps; step++) {
+        if (step == n_steps / 8) {
             rig_look(&r, MDS_FIELD_X | MDS_FIELD_V);
             b.state.step = r.frame.step;
             b.state.time = r.frame.time;
@@ -235,9 +240,9 @@ static void time_does_not_drift(const char *backend)
         TEST_OK(r.be->search(r.d, &r.domain));
     }
     rig_look(&r, 0);
-    TEST_NEAR(r.frame.time, 17, 4e-15); // one rounding of 17; the plain sum is off by 1e-11
-    rig_open(&q, backend, "", 1, &b.s, &p, &b.state, "verlet", NULL);
-    for (step = 12345; step < 100000; step++) {
+    TEST_NEAR(r.frame.time, 7 + n_steps * p.dt, 4e-15); // one rounding of 17; the plain sum is off by 1e-11, after 1000 steps by 1e-13
+    rig_open(&q, which, "", 1, &b.s, &p, &b.state, "verlet", NULL);
+    for (step = n_steps / 8; step < n_steps; step++) {
         TEST_OK(q.be->move(q.d, q.integrator->before, 0));
         TEST_OK(q.be->search(q.d, &q.domain));
     }
@@ -250,7 +255,7 @@ static void time_does_not_drift(const char *backend)
 }
 
 /// An atom beyond half the buffer trips, one within it does not, and a trip freezes every stage until the search.
-static void buffer_trips(const char *backend)
+static void buffer_trips(const char *which)
 {
     const mds_params p = rig_params(); // half buffer: 0.1 nm
     rig_builder      b;
@@ -267,7 +272,7 @@ static void buffer_trips(const char *backend)
         memset(b.state.v, 0, 3 * sizeof *b.state.v);
         b.state.v[1][2] = (far ? 0.1001 : 0.0999) / p.dt;
         x = b.state.x[1][2];
-        rig_open(&r, backend, "", 1, &b.s, &p, &b.state, "verlet", NULL);
+        rig_open(&r, which, "", 1, &b.s, &p, &b.state, "verlet", NULL);
         TEST_OK(r.be->move(r.d, r.integrator->before, 0));
         TEST_OK(r.be->poll(r.d, &poll));
         TEST_INT(poll.tripped, far);
@@ -289,7 +294,7 @@ static void buffer_trips(const char *backend)
 }
 
 /// A number that is none: the fault names the first atom that has it, at the next drift or kick.
-static void nan_is_a_fault(const rig_builder *zoo, const char *backend, int32_t atom)
+static void nan_is_a_fault(const rig_builder *zoo, const char *which, int32_t atom)
 {
     const mds_params p = rig_params();
     mds_state        bad = {0};
@@ -298,7 +303,7 @@ static void nan_is_a_fault(const rig_builder *zoo, const char *backend, int32_t 
 
     TEST_OK(mds_state_copy(&bad, &zoo->state));
     bad.v[atom][1] = NAN;
-    rig_open(&r, backend, "", 1, &zoo->s, &p, &bad, "verlet", NULL);
+    rig_open(&r, which, "", 1, &zoo->s, &p, &bad, "verlet", NULL);
     TEST_OK(r.be->move(r.d, r.integrator->before, 0));
     TEST_OK(r.be->poll(r.d, &poll));
     TEST_TRUE(poll.tripped);
@@ -311,7 +316,7 @@ static void nan_is_a_fault(const rig_builder *zoo, const char *backend, int32_t 
 }
 
 /// Nothing limits the way without a cut-off.
-static void vacuum_never_trips(const char *backend)
+static void vacuum_never_trips(const char *which)
 {
     mds_params  p = rig_params();
     mds_poll    poll;
@@ -324,7 +329,7 @@ static void vacuum_never_trips(const char *backend)
     rig_add_atoms(&b, 3);
     rig_finish(&b);
     b.state.v[1][2] = 1e4;
-    rig_open(&r, backend, "", 1, &b.s, &p, &b.state, "verlet", NULL);
+    rig_open(&r, which, "", 1, &b.s, &p, &b.state, "verlet", NULL);
     TEST_OK(r.be->move(r.d, r.integrator->before, 0));
     TEST_OK(r.be->poll(r.d, &poll));
     TEST_INT(poll.tripped, 0);
@@ -333,12 +338,14 @@ static void vacuum_never_trips(const char *backend)
     rig_free(&b);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const char *backends[] = {"ref", "cpu"};
     rig_builder        zoo;
     int                k;
 
+    if (argc > 1) backend = backends[1] = argv[1];
+    is_emu = !strcmp(backend, "emu");
     rig_build_zoo(&zoo, 1);
     agrees_with_ref_everywhere(&zoo);
     repeats_to_the_bit(&zoo);
@@ -348,7 +355,7 @@ int main(void)
         measuring_changes_nothing(&zoo, "leapfrog", isas[isa]);
         measuring_changes_nothing(&zoo, "langevin", isas[isa]);
     }
-    for (k = 0; k < 2; k++) {
+    for (k = is_emu; k < 2; k++) {
         momentum_stays(&zoo, backends[k], "verlet");
         momentum_stays(&zoo, backends[k], "leapfrog");
         verlet_is_reversible(&zoo, backends[k]);
