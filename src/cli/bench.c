@@ -16,6 +16,7 @@
 void mds_cli_bench_help(void)
 {
     mds_print("usage: mdsim bench [--system NAME | input.conf] [options]\n\n"
+              "  - in place of input.conf           no file, --set alone: --set system.topology=a.top --set system.coordinates=a.gro\n"
               "  --system water|spce|argon|salt   made on the fly, water by default\n"
               "  --sizes 3k,24k,96k,1M            atoms of each case\n"
               "  --stages                         time of each stage, core cycles of each kernel\n"
@@ -155,7 +156,7 @@ static mds_status parse(int n, char **words, bench_options *o)
             if (value) MDS_TRY(use(o, valued[v], value));
         }
         if (value) continue;
-        MDS_CHECK(words[before][0] != '-', MDS_E_USAGE, "option %s is not known to bench; try mdsim bench --help", words[before]);
+        MDS_CHECK(words[before][0] != '-' || !words[before][1], MDS_E_USAGE, "option %s is not known to bench; try mdsim bench --help", words[before]);
         MDS_CHECK(!o->input, MDS_E_USAGE, "'%s' is one word too many; try mdsim bench --help", words[before]);
         o->input = words[before];
     }
@@ -212,6 +213,7 @@ static void made_name(const bench_options *o, int32_t atoms, char *out, size_t s
         snprintf(out, size, "%s-%d", system, atoms);
 }
 
+/// Of an input file, or of the topology where there is none.
 static void input_name(const char *path, char *out, size_t size)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -227,9 +229,9 @@ mds_status bench_case_run(const bench_options *o, int32_t atoms, bench_case *out
     memset(out, 0, sizeof *out);
     if (atoms)
         made_name(o, atoms, out->name, sizeof out->name);
-    else
-        input_name(o->input, out->name, sizeof out->name);
-    status = atoms ? made_config(o, atoms, &config) : mds_config_read(o->input, o->set, o->n_set, &config);
+    status = atoms ? made_config(o, atoms, &config) : mds_config_read(strcmp(o->input, "-") ? o->input : NULL, o->set, o->n_set, &config);
+    if (!atoms && status == MDS_OK)
+        input_name(config.system.topology && !strcmp(o->input, "-") ? config.system.topology : o->input, out->name, sizeof out->name);
     if (status == MDS_OK) status = mds_bench_run(&config, &o->run, &out->r);
     out->wants_error = config.pme.force_error;
     mds_config_free(&config);
@@ -248,8 +250,11 @@ static void print_case(const bench_case *c)
 {
     const mds_bench_result *r = &c->r;
 
-    mds_print("%-14s %9d %7d %10.4f %10.4f %5.1f%% %9.3f %12.1f ", c->name, r->n_atoms, r->threads, r->ms_per_step, r->ms_best, 100 * r->spread, r->ns_per_day,
-              r->core_ns);
+    mds_print("%-14s %9d %7d %10.4f %10.4f %5.1f%% %9.3f ", c->name, r->n_atoms, r->threads, r->ms_per_step, r->ms_best, 100 * r->spread, r->ns_per_day);
+    if (r->queued)
+        mds_print("%12s ", "-");
+    else
+        mds_print("%12.1f ", r->core_ns);
     if (r->force_error > 0)
         mds_print("%7.3fe", r->force_error);
     else
@@ -262,8 +267,10 @@ static void print_foot(const bench_case *c, int n)
     int k;
 
     mds_print("ms/step: median of %d blocks; spread: (slowest - fastest)/median; error: estimated (e) rms force error of the mesh, kJ/mol/nm; start: read or\n"
-              "make, build, first step; nothing is written to disk while timing. Core clock %.2f GHz, %s, %s\n",
-              c[n - 1].r.repeats, c[n - 1].r.clock_ghz, c[n - 1].r.device, c[n - 1].r.isa);
+              "make, build, first step; nothing is written to disk while timing. ",
+              c[n - 1].r.repeats);
+    if (!c[n - 1].r.queued) mds_print("Core clock %.2f GHz, ", c[n - 1].r.clock_ghz);
+    mds_print("%s, %s\n", c[n - 1].r.device, c[n - 1].r.isa);
     for (k = 0; k < n; k++) {
         mds_print("%s: %s (tuning %.2f s)", c[k].name, c[k].r.choices, c[k].r.tune_s);
         if (!isnan(c[k].r.drift)) mds_print("; NVE drift %.3g kJ/mol/ns/atom", c[k].r.drift);
@@ -305,6 +312,10 @@ static void print_stages(const bench_case *c)
     double                  known = 0;
     int                     k;
 
+    if (r->queued) {
+        mds_print("\n%s: stages are not timed: on \"%s\" the host only queues them\n", c->name, r->backend);
+        return;
+    }
     bench_kernel_figures(r, &f);
     mds_print("\n%s: stages, ms a step\n", c->name);
     for (k = MDS_T_SEARCH; k < MDS_N_TIMERS; k++) {

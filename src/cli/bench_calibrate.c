@@ -129,6 +129,7 @@ mds_status bench_calibration(const bench_options *o, const bench_case *cases, in
     mds_status              status;
     int                     k;
 
+    MDS_CHECK(!r->queued, MDS_E_UNSUPPORTED, "--calibrate needs the time of each stage, which is not known on backend \"%s\": --set backend.kind=cpu", r->backend);
     for (k = 0; k < n; k++)
         MDS_CHECK(cases[k].r.threads == r->threads, MDS_E_INPUT,
                   "the tuner took %d threads for %s and %d for %s: set backend.threads to calibrate", cases[k].r.threads, cases[k].name, r->threads,

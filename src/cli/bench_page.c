@@ -157,8 +157,9 @@ static void table(mds_text *out, const bench_options *o, const bench_case *c, in
 
         mds_text_add(out, "<tr><td>");
         escape(out, c[k].name);
-        mds_text_add(out, "<td>%d<td>%d<td>%.4g<td>%.4f<td>%.4f<td>%.1f %%<td>%.3f<td>%.1f<td>", r->n_atoms, r->threads, r->dt_fs, r->ms_per_step, r->ms_best,
-                     100 * r->spread, r->ns_per_day, r->core_ns);
+        mds_text_add(out, "<td>%d<td>%d<td>%.4g<td>%.4f<td>%.4f<td>%.1f %%<td>%.3f<td>", r->n_atoms, r->threads, r->dt_fs, r->ms_per_step, r->ms_best,
+                     100 * r->spread, r->ns_per_day);
+        mds_text_add(out, r->queued ? "-<td>" : "%.1f<td>", r->core_ns);
         if (r->order)
             mds_text_add(out, "%.3f", r->force_error);
         else
@@ -190,9 +191,9 @@ static void charts(mds_text *out, const bench_options *o, const bench_case *c, i
     }
     mds_text_add(out, "<div class=\"charts\">\n");
     chart(out, "Speed", "ns/day", x, speed, n);
-    chart(out, "Time of a core for an atom and step", "core-ns", x, core, n);
+    if (!c[n - 1].r.queued) chart(out, "Time of a core for an atom and step", "core-ns", x, core, n);
     if (o->price > 0) chart(out, "Cost of a nanosecond", "USD/ns", x, cost, n);
-    stage_bars(out, &c[n - 1]);
+    if (!c[n - 1].r.queued) stage_bars(out, &c[n - 1]); // a GPU's are not timed
     mds_text_add(out, "</div>\n");
 }
 
@@ -208,8 +209,10 @@ mds_status bench_page(const bench_options *o, const bench_case *c, int n)
     mds_text_add(&out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>mdsim benchmark</title><style>%s</style></head><body>\n<h1>mdsim %s benchmark, %s</h1>\n<p>",
                  style, MDS_VERSION, date);
     escape(&out, r->device);
-    mds_text_add(&out, ", %d core%s used by %d thread%s, %s, core clock %.2f GHz measured.", mds_cores_here(), mds_cores_here() == 1 ? "" : "s", r->threads,
-                 r->threads == 1 ? "" : "s", r->isa, r->clock_ghz);
+    mds_text_add(&out, ", %d core%s used by %d thread%s, %s", mds_cores_here(), mds_cores_here() == 1 ? "" : "s", r->threads,
+                 r->threads == 1 ? "" : "s", r->isa);
+    if (!r->queued) mds_text_add(&out, ", core clock %.2f GHz measured", r->clock_ghz);
+    mds_text_add(&out, ".");
     if (o->price > 0) mds_text_add(&out, " Price as given: %.4g USD/h; storage, transfer and start-up of the machine are not in it.", o->price);
     mds_text_add(&out, "</p>\n");
     charts(&out, o, c, n);

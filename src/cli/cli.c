@@ -5,23 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAKES_INPUT = 1, TAKES_RESTART = 2, TAKES_JSON = 4, TAKES_FORCES = 8, JSON_ALONE = 16, HIDDEN = 32, OWN_WORDS = 64 };
+enum { TAKES_INPUT = 1, TAKES_RESTART = 2, TAKES_JSON = 4, TAKES_FORCES = 8, JSON_ALONE = 16, HIDDEN = 32, OWN_WORDS = 64, WHOLE = 128 };
 
 static const struct {
     const char *name, *help;
     unsigned    takes;
     mds_status (*run)(const cli_options *);
 } commands[] = {
-    {"run", "run a simulation, or go on with it (the default)", TAKES_INPUT | TAKES_RESTART, mds_cli_run},
-    {"check", "would a run start? every error and warning, nothing written", TAKES_INPUT, mds_cli_check},
-    {"explain", "every setting, its unit and where it came from; what was chosen", TAKES_INPUT, mds_cli_explain},
+    {"run", "run a simulation, or go on with it (the default)", TAKES_INPUT | TAKES_RESTART | WHOLE, mds_cli_run},
+    {"check", "would a run start? every error and warning, nothing written", TAKES_INPUT | WHOLE, mds_cli_check},
+    {"explain", "every setting, its unit and where it came from; what was chosen", TAKES_INPUT | WHOLE, mds_cli_explain},
     {"energy", "energies, forces and virial of the start configuration", TAKES_INPUT | TAKES_JSON | TAKES_FORCES, mds_cli_energy},
     {"bench", "speed of made systems or of an input, on this machine; mdsim bench --help", OWN_WORDS, mds_cli_bench},
     {"info", "version, build, processor", TAKES_JSON | JSON_ALONE, mds_cli_info},
-    {"plan", "which machine, at which price; mdsim plan --help", OWN_WORDS, mds_cli_plan},
-    {"document", "docs/config.md from the schema", HIDDEN, mds_cli_document},
+    {"plan", "which machine, at which price; mdsim plan --help", OWN_WORDS | WHOLE, mds_cli_plan},
+    {"document", "docs/config.md from the schema", HIDDEN | WHOLE, mds_cli_document},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+enum { REFUSED = CLI_MINIMAL ? WHOLE : 0 }; // what needs the libraries
 
 static void help(void)
 {
@@ -30,9 +32,10 @@ static void help(void)
     mds_print("mdsim %s: molecular dynamics\n\n", MDS_VERSION);
     mds_print("usage: mdsim [run] input.conf [options]\n       mdsim COMMAND ...\n\ncommands:\n");
     for (k = 0; k < N_COMMANDS; k++)
-        if (!(commands[k].takes & HIDDEN)) mds_print("  %-8s %s\n", commands[k].name, commands[k].help);
+        if (!(commands[k].takes & (HIDDEN | REFUSED))) mds_print("  %-8s %s\n", commands[k].name, commands[k].help);
+    if (REFUSED) mds_print("\nThis is a minimal build (MDS_MINIMAL): the other commands need a build with HDF5, NetCDF, libconfig and FFTW.\n");
     mds_print("\noptions:\n"
-              "  --set section.key=value          override a key of the input (any command with an input)\n"
+              "  --set section.key=value          override a key of the input (any command with an input); an input of - is --set alone\n"
               "  --restart=auto|never|FILE        run: go on where a checkpoint stands (auto), begin anew, or from FILE\n"
               "  --json FILE                      energy, info: write JSON (- is standard output; info: also without FILE)\n"
               "  --forces FILE.npy                energy: write forces, N x 3 float64, kJ/mol/nm\n"
@@ -137,7 +140,7 @@ static mds_status parse(int argc, char **argv, int first, unsigned takes, cli_op
                 continue;
             }
         }
-        MDS_CHECK(word[0] != '-', MDS_E_USAGE, "option %s is not known here; try mdsim --help", word);
+        MDS_CHECK(word[0] != '-' || ((takes & TAKES_INPUT) && !word[1]), MDS_E_USAGE, "option %s is not known here; try mdsim --help", word);
         MDS_CHECK((takes & TAKES_INPUT) && !o->input, MDS_E_USAGE, "'%s' is one word too many; try mdsim --help", word);
         o->input = word;
     }
@@ -191,6 +194,10 @@ int mds_cli(int argc, char **argv)
         status = MDS_OK;
     } else {
         status = find_command(&first, argc, argv, &command);
+        if (status == MDS_OK && (commands[command].takes & REFUSED))
+            status = mds_fail(MDS_E_UNSUPPORTED, __FILE__, __LINE__,
+                              "%s: this is a minimal build (MDS_MINIMAL), which has energy, bench and info only; build with the libraries of README.md",
+                              commands[command].name);
         if (status == MDS_OK) status = parse(argc, argv, first, commands[command].takes, &options);
         if (status == MDS_OK) status = refuse_ranks();
         if (status == MDS_OK) status = commands[command].run(&options);

@@ -6,10 +6,15 @@
 #include "engine/engine.h"
 
 enum { CLI_MAX_SET = 256 };
+#ifdef MDS_MINIMAL
+enum { CLI_MINIMAL = 1 }; // built without libraries: energy, bench and info only
+#else
+enum { CLI_MINIMAL = 0 };
+#endif
 
 /// Options of all commands; each command says which it takes.
 typedef struct {
-    const char *input;
+    const char *input; // "-": none, --set alone
     const char *set[CLI_MAX_SET];
     int         n_set;
     const char *restart, *json, *forces;

@@ -22,7 +22,7 @@ static mds_status with_sim(const cli_options *o, bool dynamics, sim_action actio
 {
     mds_config config = {0};
     mds_sim    sim = {0};
-    mds_status status = mds_config_read(o->input, o->set, o->n_set, &config);
+    mds_status status = mds_config_read(strcmp(o->input, "-") ? o->input : NULL, o->set, o->n_set, &config);
 
     if (status == MDS_OK) status = mds_sim_setup(&sim, &config, dynamics);
     if (status == MDS_OK) status = action(&sim, o);
@@ -221,7 +221,7 @@ mds_status mds_cli_info(const cli_options *o)
     int                k;
 
     if (o->json) return info_json(o, cores);
-    mds_print("mdsim %s, compiled with %s\n", MDS_VERSION, COMPILER);
+    mds_print("mdsim %s%s, compiled with %s\n", MDS_VERSION, CLI_MINIMAL ? " (minimal build: energy, bench, info)" : "", COMPILER);
     for (k = 0; (be = mds_backend_at(k)); k++) mds_print("backend %s: %s\n", be->name, be->flavours());
     mds_print("threads: %d (cores this process may use)\n", cores);
     for (k = 0; k < n_gpus(k, about, sizeof about); k++) mds_print("GPU %d: %s\n", k, about);

@@ -4,8 +4,9 @@
 // Set-up and first step are timed apart. Then a warm-up (the clock rises, memory is touched, lists grow to their size), then
 // repeats of equal blocks, each a whole number of list intervals so that every block does the same work. The time of a
 // step is the median of the blocks, with the best and the spread beside it. Core cycles are seconds times a clock that is
-// measured right after the blocks (machine.c). What is not known is NAN: drift unless the case ran NVE for long enough, energy
-// unless the machine counts it.
+// measured right after the blocks (machine.c). On a backend that replays steps the host's clock tells how long queueing took, nothing
+// about a stage: only whole blocks, whose ends wait for the device, are timed there. What is not known is NAN: drift unless the case ran NVE for long enough, energy
+// unless the machine counts it (processor packages only).
 #include "engine/engine.h"
 
 #include "base/units.h"
@@ -26,8 +27,12 @@ static mds_status advance(mds_sim *s, int64_t n)
     while (s->step < last) {
         const mds_work work = mds_due(s->config, &s->params, s->step + 1);
 
-        MDS_TRY(mds_step(s, work));
-        MDS_TRY(s->be->poll(s->dev, &now));
+        // as a run does it: plain steps in one go, which a GPU replays without the host
+        if (work)
+            MDS_TRY(mds_step(s, work));
+        else
+            MDS_TRY(mds_repeat(s, mds_plain_steps(s->config, &s->params, s->step, last)));
+        MDS_TRY(s->be->poll(s->dev, &now)); // and waits for the device: a block ends when its last step has
         if (now.fault) return mds_diagnose(s, now.fault);
         if (!(work & MDS_OBSERVE)) continue;
         MDS_TRY(s->be->collect(s->dev, 0, &s->frame));
@@ -102,6 +107,9 @@ static mds_status time_blocks(mds_sim *s, const mds_bench_options *o, mds_bench_
     r->spread = (sorted[repeats - 1] - sorted[0]) / r->ms_per_step;
     for (k = 0; k < MDS_N_TIMERS; k++) // the share of a stage in the mean, at the median's size
         r->stage_ms[k] = 1000 * mds_timer_seconds((mds_timer)k) / (double)(n * repeats) * r->ms_per_step / total;
+    r->queued = s->be->replay != NULL;
+    for (k = 0; k < MDS_N_TIMERS && r->queued; k++) r->stage_ms[k] = NAN;
+    if (r->queued) r->clock_ghz = NAN;
     r->joule_per_step = mds_energy_between(&before, &after) / (double)(n * repeats);
     r->searches_per_step = (double)s->n_searches / (double)(n * repeats);
     r->trips = s->n_trips;
@@ -123,7 +131,10 @@ static void describe(const mds_sim *s, mds_bench_result *r)
     r->force_error = s->choices.force_error;
     snprintf(r->backend, sizeof r->backend, "%s", s->be->name);
     snprintf(r->isa, sizeof r->isa, "%s", s->be->flavour(s->dev));
-    mds_machine_name(r->device, sizeof r->device);
+    if (r->queued)
+        snprintf(r->device, sizeof r->device, "%s", s->be->describe(s->dev));
+    else
+        mds_machine_name(r->device, sizeof r->device);
     mds_choices_words(s, &words);
     snprintf(r->choices, sizeof r->choices, "%s", words.s ? words.s : "");
     mds_text_free(&words);
@@ -131,7 +142,7 @@ static void describe(const mds_sim *s, mds_bench_result *r)
     if (nve && s->drift.n > 19 && 1e-3 * r->dt_fs * (double)(r->steps * r->repeats) >= drift_needs)
         r->drift = 1000 * mds_line_fit_slope(&s->drift) / r->n_atoms;
     r->ns_per_day = 86.4 * p->dt * 1000 / r->ms_per_step;
-    r->core_ns = 1e6 * r->ms_per_step * r->threads / r->n_atoms;
+    r->core_ns = r->queued ? NAN : 1e6 * r->ms_per_step * r->threads / r->n_atoms;
     r->wh_per_ns = r->joule_per_step / 3600 / (1e-3 * p->dt);
     if (r->list.inside > 0) {
         const double kernel = 1e-3 * (r->stage_ms[MDS_T_PAIR] - r->stage_ms[MDS_T_PRUNE]);

@@ -238,6 +238,7 @@ typedef struct {
     double  ns_per_day, core_ns, dt_fs, cutoff, points, force_error;   // core_ns: per atom and step; force_error: estimated
     double  drift, wh_per_ns, roofline;                          // kJ/mol/ns/atom, Wh, 1; NAN: not known
     double  stage_ms[MDS_N_TIMERS];                              // ms a step
+    bool    queued; // the host only queues the stages: stage_ms, core_ns and clock_ghz are NAN
     double  clock_ghz, peak_flops, joule_per_step, searches_per_step;
     double  setup_s, tune_s, first_step_s, peak_bytes;
     mds_list_figures list;

@@ -80,12 +80,14 @@ static mds_status open_device(tuner *t, candidate *c)
 static mds_status forces(const mds_sim *s, const candidate *c)
 {
     const mds_backend *be = s->be;
+    mds_poll           done;
 
     MDS_TRY(be->begin(c->device, 0));
     MDS_TRY(be->pair(c->device, MDS_HOME, 0));
     MDS_TRY(be->bonded(c->device, 0));
     if (c->params.coulomb == MDS_COULOMB_PME) MDS_TRY(be->mesh(c->device, MDS_MESH_ALL, 0));
-    return be->finish(c->device, 0);
+    MDS_TRY(be->finish(c->device, 0));
+    return be->poll(c->device, &done); // what a device was only told to do is not done
 }
 
 /// One sample: a search, a force evaluation that prunes and warms up, then two that count (the better one).

@@ -20,20 +20,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-bool mds_is_netcdf(const char *path)
-{
-    static const unsigned char hdf5[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-    unsigned char              head[8] = {0};
-    FILE                      *file = fopen(path, "rb");
-    size_t                     n;
-
-    if (!file) return false;
-    n = fread(head, 1, sizeof head, file);
-    (void)fclose(file);
-    if (n >= 4 && !memcmp(head, "CDF", 3)) return head[3] == 1 || head[3] == 2 || head[3] == 5;
-    return n == 8 && !memcmp(head, hdf5, 8);
-}
-
 // ---------------------------------------------------------------------------------- end of a classic file
 
 enum { HEADER_LIMIT = 1 << 16 }; // bytes; the header of a restart takes about 2000

@@ -76,6 +76,20 @@ static format from_third_line(const char *text)
     return FORMAT_INPCRD;
 }
 
+bool mds_is_netcdf(const char *path)
+{
+    static const unsigned char hdf5[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    unsigned char              head[8] = {0};
+    FILE                      *file = fopen(path, "rb");
+    size_t                     n;
+
+    if (!file) return false;
+    n = fread(head, 1, sizeof head, file);
+    (void)fclose(file);
+    if (n >= 4 && !memcmp(head, "CDF", 3)) return head[3] == 1 || head[3] == 2 || head[3] == 5;
+    return n == 8 && !memcmp(head, hdf5, 8);
+}
+
 static mds_status coordinates_format(const char *path, format *out)
 {
     char   text[HEAD + 1];

@@ -14,6 +14,7 @@ from files import ROOT, own_files
 # directory: directories whose headers it may include (its own always)
 LAYERS = {
     "src/base": "",
+    "src/minimal": "base",
     "src/model": "base",
     "src/num": "base",
     "src/backend": "base model",
@@ -34,10 +35,10 @@ PRIVATE_TO = {"io/config.h": "src/io"}
 INLINE = r"base/(vec|units|rng|inline)\.h|num/\w+\.h"
 # outside library: files that may include it
 LIBRARIES = {
-    "libconfig.h": r"src/io/(config|value|schema|calibration|tuned|profile)\.c",
+    "libconfig.h": r"src/io/(config|value|schema|calibration|tuned|profile)\.c|src/minimal/settings\.c",
     "hdf5.h": r"src/io/(h5\w*\.[ch]|checkpoint\.c)",
     "netcdf.h": r"src/read/ncrst\.c",
-    "fftw3.h": r"src/ref/\w+\.c",
+    "fftw3.h": r"src/ref/\w+\.c|src/minimal/fourier\.c",
     "omp.h": r"src/cpu/\w+\.[ch]|src/engine/cores\.c",
     "mpi.h": r"src/par/comm\.c",
 }

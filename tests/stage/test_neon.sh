@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The generic level on another architecture: the layers up to the backends are compiled for aarch64, where its vectors
 # are NEON's, and stage tests run under qemu against the oracle. The libraries of readers and writers are not needed. FFTW, which
-# only the oracle's mesh uses, is replaced by sums (neon_fftw.c), so that nothing must be installed for arm64 but
+# only the oracle's mesh uses, is replaced by src/minimal/fourier.c, so that nothing must be installed for arm64 but
 # the compiler: gcc-aarch64-linux-gnu and qemu-user in Debian.
 set -eu
 cc=${MDS_AARCH64_CC:-aarch64-linux-gnu-gcc}
@@ -14,7 +14,7 @@ source=$MDS_SOURCE
 out=$MDS_BUILD/neon
 mkdir -p "$out"
 flags="-std=gnu17 -O2 -fopenmp -Wall -Wextra -Wno-psabi -Werror -ffp-contract=fast -fno-math-errno -fno-trapping-math
-       -D_GNU_SOURCE -DMDS_VERSION=\"aarch64\" -DMDS_ISA_LEVEL=generic -I$source/src -I$source/tests -I$source/tests/stage/neon"
+       -D_GNU_SOURCE -DMDS_VERSION=\"aarch64\" -DMDS_ISA_LEVEL=generic -I$source/src -I$source/tests -I$source/src/minimal/include"
 
 compile() { # one source file; nothing to do where the object is newer than every source
     object=$out/$(echo "${1#"$source"/}" | tr / _).o
@@ -26,7 +26,7 @@ compile() { # one source file; nothing to do where the object is newer than ever
 export -f compile
 export cc flags source out
 
-sources=$(ls "$source"/src/{base,num,model,backend,cpu,ref}/*.c "$source"/tests/stage/{stage,neon_fftw,poke_cpu,poke_ref}.c)
+sources=$(ls "$source"/src/{base,num,model,backend,cpu,ref}/*.c "$source"/src/minimal/fourier.c "$source"/tests/stage/{stage,poke_cpu,poke_ref}.c)
 tests="unit/test_fft stage/test_vsite stage/test_constrain stage/test_mesh"
 { echo "$sources"; for t in $tests; do echo "$source/tests/$t.c"; done; } | xargs -P "$(nproc)" -I{} bash -c 'compile {} || exit 255'
 
