@@ -145,13 +145,13 @@ static mds_status look_at_image(void *arg, const int32_t n[3])
 
         lo[k] = at->lo[k] + shift;
         hi[k] = at->hi[k] + shift;
-        query.box[0][k] = query.box[1][k] = (float)lo[k];
-        query.box[0][3 + k] = query.box[1][3 + k] = (float)hi[k];
+        query.box[k] = (float)lo[k];
+        query.box[3 + k] = (float)hi[k];
     }
     found = mds_cpu_list_near(at->d, at->lane, &query, lo, hi, at->radius, 0);
     for (p = 0; p < found && !at->lacks; p++)
         for (l = 0; l < CPU_CLUSTER; l++)
-            at->lacks |= lacks(at->d, at->g, at->images, at->slot, at->way, CPU_CLUSTER * at->lane->found[p].j + l);
+            at->lacks |= lacks(at->d, at->g, at->images, at->slot, at->way, CPU_CLUSTER * at->lane->found[p] + l);
     return MDS_OK;
 }
 

@@ -95,12 +95,31 @@ enum {
 /// Flavours for parts of common clusters, whatever the rule: as the first three above; LJ without Coulomb.
 enum { CPU_COMMON_7, CPU_COMMON_9, CPU_COMMON_12, CPU_COMMON_LJ, CPU_N_COMMON };
 
-/// Boxes around clusters and the two boxes (A, B: lo x y z, hi x y z) that neighbours are sought for.
+/// Clusters [first, end), all of one column.
+typedef struct {
+    int32_t first, end;
+} cpu_run;
+
+/// Where clusters are, by column. A column's clusters are sorted by z.
+typedef struct {
+    int32_t  n_bins;   // along z
+    float    bin, at0; // bin of z: bin z + at0, clamped; 1/nm, 1
+    float   *box[4];   // [n_columns + 16] nm from the centre: lo x, hi x, lo y, hi y of its atoms
+    int32_t *reaching; // [n_columns][n_bins + 1] first cluster of a column that reaches into a bin or beyond it
+    int32_t *start;    // [n_columns + 1 + 16] first cluster
+} cpu_columns;
+
+/// Boxes around clusters and the box (lo x y z, hi x y z) that neighbours are sought for.
 typedef struct {
     float *const *bounds; // [6][n_clusters + 16]
-    float  box[2][6];     // nm; an empty one has lo > hi by much
+    float  box[6];        // nm
     float  radius2;       // nm^2
 } cpu_near;
+
+/// What trim has kept.
+typedef struct {
+    int32_t n, n_masked, n_halves; // tiles; those that need a mask, which come first; halves that are not empty
+} cpu_trimmed;
 
 /// Numbers that pruning n tiles needs: eight classes, a cluster and a mask a tile; the class of each.
 #define MDS_PRUNE_SCRATCH(n) (17 * ((size_t)(n) + 16))
@@ -119,11 +138,14 @@ typedef struct {
 typedef struct {
     const char *name;
     int         width; // floats a vector
-    /// Clusters of [j0, j1) whose box is within the radius of A's (mask 1) or B's (mask 2) box. Returns how many.
-    int32_t (*near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out);
-    /// Keep, in place, the tiles with a pair within the radius, those that need a mask first; the mask of a half that has no
-    /// such pair becomes 0. Returns how many.
-    int32_t (*trim)(const cpu_exact *query, cpu_tile *tile, int32_t n);
+    /// Of columns [c0, c1) that are within the query's radius of its box, the part that is as far along z as the radius leaves
+    /// room for, from cluster `least` on, into run, which has room for 16 more. Returns how many.
+    int32_t (*columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
+    /// Clusters of n runs whose box is within the radius of the query's, into j, which has room for 16 more. Returns how many.
+    int32_t (*near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
+    /// Tiles of those of n clusters j that have a pair within the radius, those that need a mask first; the mask of a half that
+    /// has no such pair is 0. `excluded`: by cluster, the bits of pairs that do not interact.
+    cpu_trimmed (*trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile);
     /// Append the tiles within the radius to the inner list: one part of common clusters, one of the others.
     /// scratch: room for MDS_PRUNE_SCRATCH(n).
     void (*prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch, cpu_inner *inner);

@@ -592,8 +592,9 @@ KERNEL(common_12, .lj = COMMON, .degree = 12)
 KERNEL(common_lj, .lj = COMMON, .degree = NO_COULOMB)
 
 // isa_search.c, of the same level
-int32_t MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out);
-int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32_t n);
+int32_t     MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
+int32_t     MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
+cpu_trimmed MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile);
 void    MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
                                  cpu_inner *inner);
 
@@ -601,6 +602,7 @@ extern const cpu_isa MDS_ISA_NAME(mds_isa);
 const cpu_isa        MDS_ISA_NAME(mds_isa) = {
            .name = MDS_ISA_TEXT,
            .width = VF_WIDTH,
+           .columns = MDS_ISA_NAME(mds_isa_columns),
            .near = MDS_ISA_NAME(mds_isa_near),
            .trim = MDS_ISA_NAME(mds_isa_trim),
            .prune = MDS_ISA_NAME(mds_isa_prune),

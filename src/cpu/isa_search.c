@@ -1,55 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distance work of the search and of pruning, of one instruction set level.
 //
-// near: boxes around clusters against the boxes of a super's two clusters, VF_WIDTH clusters j at a time.
+// columns: where in each of VF_WIDTH columns the clusters are that may be near a super.
+// near: boxes around clusters against the box of a super, VF_WIDTH clusters j at a time.
 // trim, prune: does any of the 16 pairs of a tile lie within the radius? The same float positions as the kernels'.
 #include "cpu/isa.h"
 #include "cpu/simd.h"
 
-int32_t MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out);
-int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32_t n);
+int32_t     MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
+int32_t     MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
+cpu_trimmed MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile);
 void    MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
                                  cpu_inner *inner);
 
+/// How far lo..hi is from other_lo..other_hi.
+ALWAYS vf gap(vf lo, vf hi, float other_lo, float other_hi)
+{
+    return vf_max(vf_max(lo - vf_set(other_hi), vf_set(other_lo) - hi), vf_set(0));
+}
+
+ALWAYS vi bin_of(const cpu_columns *columns, vf z)
+{
+    const vf at = z * vf_set(columns->bin) + vf_set(columns->at0);
+
+    return vi_of(vf_min(vf_max(at, vf_set(0)), vf_set((float)(columns->n_bins - 1))));
+}
+
+/// Runs of those columns from c on whose bit is set: from the cluster at first to that at last in columns->reaching.
+ALWAYS int32_t append_runs(cpu_run *run, uint32_t near, const cpu_columns *columns, int32_t c, vi first, vi last, int32_t least)
+{
+    int32_t index[2][VF_WIDTH], n = 0;
+
+    memcpy(index[0], &first, sizeof first);
+    memcpy(index[1], &last, sizeof last);
+    for (; near; near &= near - 1) {
+        const int     lane = __builtin_ctz(near);
+        const int32_t j = columns->reaching[index[0][lane]], end = columns->reaching[index[1][lane]] + 1, most = columns->start[c + lane + 1];
+
+        run[n].first = j > least ? j : least;
+        run[n].end = end < most ? end : most;
+        n += run[n].first < run[n].end;
+    }
+    return n;
+}
+
+/// No cluster that follows the first one that reaches beyond a bin begins in that bin.
+int32_t MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run)
+{
+    const float *box = query->box;
+    const vf     radius2 = vf_set(query->radius2 * (1 + 1e-6f)); // what is left of it may be small, and is rounded
+    const vi     zero = {0}, row = zero + columns->n_bins + 1;
+    int32_t      n = 0, c;
+
+    for (c = c0; c < c1; c += VF_WIDTH) {
+        const uint32_t valid = c1 - c >= VF_WIDTH ? ~0u : (1u << (c1 - c)) - 1;
+        const vf       u = gap(vf_load(columns->box[0] + c), vf_load(columns->box[1] + c), box[0], box[3]);
+        const vf       v = gap(vf_load(columns->box[2] + c), vf_load(columns->box[3] + c), box[1], box[4]);
+        const vf       left = radius2 - (u * u + v * v), reach = vf_root(vf_max(left, vf_set(0)));
+        const uint32_t near = vm_bits(vf_less(vf_set(0), left)) & valid;
+        const vi       at = (vi_count() + c) * row;
+        const vi       first = at + bin_of(columns, vf_set(box[2]) - reach), last = at + bin_of(columns, vf_set(box[5]) + reach) + 1;
+
+        n += append_runs(run + n, near, columns, c, first, last, least);
+    }
+    return n;
+}
+
 /// Squared distance of boxes: along each direction the gap between them, 0 where they overlap.
-ALWAYS vf gap2(const vf lo[3], const vf hi[3], const float box[6])
+ALWAYS vf gap2(const vf lo[3], const vf hi[3], const vf box[6])
 {
     vf  sum = vf_set(0);
     int k;
 
     for (k = 0; k < 3; k++) {
-        const vf gap = vf_max(vf_max(lo[k] - vf_set(box[3 + k]), vf_set(box[k]) - hi[k]), vf_set(0));
+        const vf apart = vf_max(vf_max(lo[k] - box[3 + k], box[k] - hi[k]), vf_set(0));
 
-        sum += gap * gap;
+        sum += apart * apart;
     }
     return sum;
 }
 
-int32_t MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, int32_t j0, int32_t j1, cpu_tile *out)
+/// j + n for every bit n that is set, packed. May write up to a whole vector. Returns how many.
+ALWAYS int32_t append_set(int32_t *to, uint32_t bits, int32_t j)
+{
+#if VF_WIDTH == 16
+    return vi_append_numbers(to, bits, j);
+#else
+    int32_t n = 0;
+
+    for (; bits; bits &= bits - 1) to[n++] = j + __builtin_ctz(bits);
+    return n;
+#endif
+}
+
+int32_t MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *out)
 {
     const vf radius2 = vf_set(query->radius2);
-    int32_t  n = 0, j;
+    vf       box[6];
+    int32_t  found = 0, r, j;
     int      k;
 
-    for (j = j0; j < j1; j += VF_WIDTH) {
-        const uint32_t valid = j1 - j >= VF_WIDTH ? ~0u : (1u << (j1 - j)) - 1;
-        vf             lo[3], hi[3];
+    for (k = 0; k < 6; k++) box[k] = vf_set(query->box[k]);
+    for (r = 0; r < n; r++)
+        for (j = run[r].first; j < run[r].end; j += VF_WIDTH) {
+            const uint32_t valid = run[r].end - j >= VF_WIDTH ? ~0u : (1u << (run[r].end - j)) - 1;
+            vf             lo[3], hi[3];
 
-        for (k = 0; k < 3; k++) {
-            lo[k] = vf_load(query->bounds[k] + j);
-            hi[k] = vf_load(query->bounds[3 + k] + j);
+            for (k = 0; k < 3; k++) {
+                lo[k] = vf_load(query->bounds[k] + j);
+                hi[k] = vf_load(query->bounds[3 + k] + j);
+            }
+            found += append_set(out + found, vm_bits(vf_less(gap2(lo, hi, box), radius2)) & valid, j);
         }
-        const uint32_t a = vm_bits(vf_less(gap2(lo, hi, query->box[0]), radius2)) & valid;
-        const uint32_t b = vm_bits(vf_less(gap2(lo, hi, query->box[1]), radius2)) & valid;
-
-        for (uint32_t any = a | b; any; any &= any - 1) {
-            const int lane = __builtin_ctz(any);
-
-            out[n].j = j + lane;
-            out[n++].mask = ((a >> lane) & 1) | ((b >> lane) & 1) << 1;
-        }
-    }
-    return n;
+    return found;
 }
 
 typedef struct {
@@ -98,34 +161,28 @@ ALWAYS uint32_t near_pairs(const cpu_exact *query, const super_atoms *i, int32_t
     return near_bits(i, 0, x, y, z, radius2) | near_bits(i, 1, x, y, z, radius2) << 16;
 }
 
-/// Whether a half of a mask is neither empty nor full.
-ALWAYS bool is_partial(uint32_t mask)
-{
-    return (uint16_t)(mask - 1) < 0xfffe || (uint16_t)((mask >> 16) - 1) < 0xfffe;
-}
-
-int32_t MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, cpu_tile *tile, int32_t n)
+cpu_trimmed MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile)
 {
     const vf    radius2 = vf_set(query->radius2);
     super_atoms i;
-    int32_t     k, kept = 0, masked = 0;
+    cpu_trimmed kept = {0};
+    int32_t     k;
 
     load_super(query, &i);
     for (k = 0; k < n; k++) {
-        const uint32_t pairs = near_pairs(query, &i, tile[k].j, radius2) & tile[k].mask;
-        const uint32_t a = (pairs & 0xffff) != 0, b = (pairs >> 16) != 0; // no branches: hard to predict
+        const uint32_t without = excluded[j[k]], pairs = near_pairs(query, &i, j[k], radius2) & ~without;
+        const uint32_t a = (pairs & 0xffff) != 0, b = pairs > 0xffff; // no branches: hard to predict
 
-        tile[kept].j = tile[k].j;
-        tile[kept].mask = tile[k].mask & ((0u - a) >> 16 | (0u - b) << 16);
-        kept += pairs != 0;
-    }
-    for (k = 0; k < kept; k++)
-        if (is_partial(tile[k].mask)) {
-            const cpu_tile swap = tile[masked];
+        tile[kept.n] = (cpu_tile){j[k], ~without & ((0u - a) >> 16 | (0u - b) << 16)};
+        if (without && pairs) { // seldom
+            const cpu_tile swap = tile[kept.n];
 
-            tile[masked++] = tile[k];
-            tile[k] = swap;
+            tile[kept.n] = tile[kept.n_masked];
+            tile[kept.n_masked++] = swap;
         }
+        kept.n += a | b;
+        kept.n_halves += a + b;
+    }
     return kept;
 }
 

@@ -5,8 +5,8 @@
 // number is positive; c with itself at image 0 keeps the upper triangle of the tile. Every image that comes near enough is
 // taken, so that only the cut-off, not the list radius, must fit into half the box.
 //
-// Steps for a super: mark its excluded partners; for each image, rows of columns give contiguous runs of clusters; boxes
-// around clusters are compared first, then exact distances (trim). Tiles whose j lie in different regions go to
+// Steps for a super: mark its excluded partners; for each image, columns that are near give runs of clusters, from a table of
+// where along z they are; boxes around clusters are compared then, and last exact distances (trim). Tiles whose j lie in different regions go to
 // different entries, because an entry has one translation. Chunks of supers are built in parallel into arrays of their
 // own; their order, and so the list, does not depend on threads. Finally entries are dealt to threads by weight, contiguous.
 #include "cpu/list.h"
@@ -36,7 +36,9 @@ void mds_cpu_list_clear(mds_device *d)
         mds_free(lane->inner.mask);
         mds_free(lane->scratch);
         mds_free(lane->excluded);
+        mds_free(lane->run);
         mds_free(lane->found);
+        mds_free(lane->region);
     }
     mds_free(list->lane);
 }
@@ -83,85 +85,65 @@ static int image_sign(const int8_t image[3])
     return 0;
 }
 
-/// Masks of n tiles found near A (bit 0 of what near gives), B (bit 1), into place; empty ones go. Returns how many stay.
-static int32_t set_masks(cpu_lane *lane, int32_t super, int sign, int32_t n)
+/// Pairs of a super with its own clusters that another image of them stands for, as excluded bits. Cluster B against A is A
+/// against B at the opposite image.
+static void mark_self(uint32_t own[2], int sign)
 {
     enum { UPPER = 0x08ce }; // bits 4 i + j with j > i
     const uint32_t self = sign > 0 ? 0xffff : sign < 0 ? 0 : UPPER;
-    cpu_tile      *found = lane->found;
-    int32_t        k, left = 0;
 
-    for (k = 0; k < n; k++) {
-        const int32_t  j = found[k].j;
-        const uint32_t a = found[k].mask & 1, b = found[k].mask >> 1;
-        uint32_t       mask = ((0u - a) >> 16 | (0u - b) << 16) & ~lane->excluded[j];
-
-        if (j < 2 * super + 2) // the super itself; cluster B against A is A against B at the opposite image
-            mask &= j == 2 * super ? self : 0xffff | self << 16;
-        found[left].j = j;
-        found[left].mask = mask;
-        left += mask != 0;
-    }
-    return left;
+    own[0] |= ~self;
+    own[1] |= ~(0xffff | self << 16);
 }
 
 /// Cost of a tile and of an entry, in units of an eighth of half a tile's arithmetic.
 enum { WEIGHT_HALF = 8, WEIGHT_TILE = 5, WEIGHT_ENTRY = 40 };
 
-/// Exact distances; then the entry's numbers. Leaves no entry if nothing is left.
-static void finish_entry(mds_device *d, cpu_chunk *chunk, cpu_entry *entry)
+/// An entry from n clusters j of one region, unless exact distances leave none.
+static mds_status add_entry(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], const int32_t *j, int32_t n)
 {
     cpu_list       *list = d->list;
-    cpu_tile       *tile = chunk->tile + entry->first;
     double          t[3];
     const float     r = (float)(list->radius_outer + CPU_ROUNDING);
-    const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = entry->super};
-    int32_t         k, halves = 0;
+    const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = super};
 
-    mds_cpu_list_translation(list, entry->image, entry->super, tile[0].j / 2, t);
-    entry->n = list->isa->trim(&query, tile, entry->n);
-    chunk->n_tiles = (size_t)entry->first + (size_t)entry->n;
-    for (k = 0; k < entry->n; k++) {
-        const uint16_t a = (uint16_t)tile[k].mask, b = (uint16_t)(tile[k].mask >> 16);
-
-        halves += (a != 0) + (b != 0);
-        entry->n_masked += (uint16_t)(a - 1) < 0xfffe || (uint16_t)(b - 1) < 0xfffe; // a half neither empty nor full
-    }
-    entry->weight = WEIGHT_ENTRY + WEIGHT_TILE * entry->n + WEIGHT_HALF * halves;
-    if (entry->n) chunk->n_entries++;
+    MDS_TRY(mds_grow(&chunk->entry, &chunk->cap_entry, chunk->n_entries + 1, sizeof *chunk->entry));
+    MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)n + 16, sizeof *chunk->tile));
+    mds_cpu_list_translation(list, image, super, j[0] / 2, t);
+    const cpu_trimmed kept = list->isa->trim(&query, lane->excluded, j, n, chunk->tile + chunk->n_tiles);
+    chunk->entry[chunk->n_entries] = (cpu_entry){.first = (int64_t)chunk->n_tiles,
+                                                 .super = super,
+                                                 .image = {image[0], image[1], image[2]},
+                                                 .n = kept.n,
+                                                 .n_masked = kept.n_masked,
+                                                 .weight = WEIGHT_ENTRY + WEIGHT_TILE * kept.n + WEIGHT_HALF * kept.n_halves};
+    chunk->n_tiles += (size_t)kept.n;
+    chunk->n_entries += kept.n > 0;
+    return MDS_OK;
 }
 
-/// Tiles found for a super and an image into the chunk, one entry for each region.
-static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3],
-                              int32_t n)
+/// The clusters found for a super and an image into the chunk, one entry for each region.
+static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], int32_t n)
 {
     const cpu_list *list = d->list;
-    int32_t         left = set_masks(lane, super, image_sign(image), n), k;
+    int32_t         left = n, k;
 
+    if (list->one_region) return n ? add_entry(d, lane, chunk, super, image, lane->found, n) : MDS_OK;
     while (left) {
-        const double *origin = list->origin[lane->found[0].j / 2];
+        const double *origin = list->origin[lane->found[0] / 2];
         const int32_t here = left;
+        int32_t       same = 0;
 
-        MDS_TRY(mds_grow(&chunk->entry, &chunk->cap_entry, chunk->n_entries + 1, sizeof *chunk->entry));
-        MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)left + 16, sizeof *chunk->tile));
-        cpu_entry *entry = &chunk->entry[chunk->n_entries];
+        for (k = 0, left = 0; k < here; k++) { // no branch
+            const int32_t j = lane->found[k];
+            const double *other = list->origin[j / 2];
+            const bool    is_same = (other[0] == origin[0]) & (other[1] == origin[1]) & (other[2] == origin[2]);
 
-        *entry = (cpu_entry){.first = (int64_t)chunk->n_tiles, .super = super, .image = {image[0], image[1], image[2]}};
-        if (list->one_region) {
-            memcpy(chunk->tile + chunk->n_tiles, lane->found, (size_t)left * sizeof *lane->found);
-            chunk->n_tiles += (size_t)left;
-            entry->n = left;
-            left = 0;
+            lane->region[same] = lane->found[left] = j;
+            same += is_same;
+            left += !is_same;
         }
-        for (k = 0, left = 0; k < here && !list->one_region; k++) {
-            const cpu_tile tile = lane->found[k];
-
-            if (!memcmp(list->origin[tile.j / 2], origin, sizeof list->origin[0]))
-                chunk->tile[chunk->n_tiles++] = tile, entry->n++;
-            else
-                lane->found[left++] = tile;
-        }
-        finish_entry(d, chunk, entry);
+        MDS_TRY(add_entry(d, lane, chunk, super, image, lane->region, same));
     }
     return MDS_OK;
 }
@@ -175,51 +157,70 @@ static int32_t column_index(const cpu_list *list, int k, double w)
     return s <= 0 ? 0 : s >= last ? last : (int32_t)s;
 }
 
-/// First cluster of [j0, j1) in one column whose box reaches up to z, and first whose box begins beyond it.
-static int32_t first_reaching(const float *bound, int32_t j0, int32_t j1, float z)
+/// Box and bins of one column.
+static void set_column(cpu_list *list, int32_t c)
 {
-    while (j0 < j1) {
-        const int32_t middle = j0 + (j1 - j0) / 2;
+    const cpu_columns *columns = &list->columns;
+    const int32_t      end = columns->start[c + 1];
+    int32_t           *reaching = columns->reaching + (size_t)c * (size_t)(columns->n_bins + 1), j, b;
 
-        if (bound[middle] < z)
-            j0 = middle + 1;
-        else
-            j1 = middle;
+    for (int k = 0; k < 2; k++) {
+        float low = 3e18f, high = -3e18f;
+
+        for (j = columns->start[c]; j < end; j++) {
+            const float lo = list->bounds[k][j], hi = list->bounds[3 + k][j];
+
+            low = lo < low ? lo : low;
+            high = hi > high ? hi : high;
+        }
+        columns->box[2 * k][c] = low;
+        columns->box[2 * k + 1][c] = high;
     }
-    return j0;
+    reaching[0] = j = columns->start[c];
+    for (b = 1; b < columns->n_bins; b++) {
+        const float edge = (float)(list->length[2] * ((double)b / columns->n_bins - 0.5));
+
+        while (j < end && list->bounds[5][j] < edge) j++;
+        reaching[b] = j;
+    }
+    reaching[columns->n_bins] = end;
+}
+
+mds_status mds_cpu_list_columns(mds_device *d)
+{
+    enum { PER_CLUSTER = 2 }; // bins
+    cpu_list     *list = d->list;
+    cpu_columns  *columns = &list->columns;
+    const int32_t n = list->n_column[0] * list->n_column[1], per_column = 2 * list->n_supers / n + 1;
+    int32_t       c;
+
+    columns->n_bins = PER_CLUSTER * per_column;
+    columns->bin = (float)(columns->n_bins / list->length[2]);
+    columns->at0 = 0.5f * (float)columns->n_bins;
+    columns->start = list->column_start;
+    MDS_CHECK((double)n * (columns->n_bins + 1) < INT32_MAX, MDS_E_UNSUPPORTED, "%d columns of atoms are too many", (int)n);
+    MDS_TRY(mds_grow(&columns->reaching, &list->cap_reaching, (size_t)n * (size_t)(columns->n_bins + 1), sizeof *columns->reaching));
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (c = 0; c < n; c++) set_column(list, c);
+    return MDS_OK;
 }
 
 int32_t mds_cpu_list_near(const mds_device *d, cpu_lane *lane, const cpu_near *query, const double lo[3],
                           const double hi[3], double radius, int32_t least)
 {
-    enum { LONG_COLUMN = 32 }; // clusters: from there on, look for the part of a column that is near along z
     const cpu_list *list = d->list;
     const int32_t   nx = list->n_column[0];
     const int32_t   x0 = column_index(list, 0, lo[0] - radius), x1 = column_index(list, 0, hi[0] + radius);
     const int32_t   y0 = column_index(list, 1, lo[1] - radius), y1 = column_index(list, 1, hi[1] + radius);
-    const bool      is_long = d->n_clusters / (list->n_column[0] * list->n_column[1]) > LONG_COLUMN;
-    int32_t         x, y, n = 0;
+    int32_t         y, n = 0;
 
     for (y = y0; y <= y1; y++) {
-        const int32_t *start = list->column_start + (size_t)y * (size_t)nx;
+        const int32_t c = y * nx;
 
-        if (start[x1 + 1] <= least) continue;
-        if (!is_long) {
-            const int32_t j0 = start[x0] > least ? start[x0] : least;
-
-            n += list->isa->near(query, j0, start[x1 + 1], lane->found + n);
-            continue;
-        }
-        for (x = x0; x <= x1; x++) {
-            int32_t j0 = start[x] > least ? start[x] : least;
-
-            if (j0 >= start[x + 1]) continue;
-            j0 = first_reaching(list->bounds[5], j0, start[x + 1], (float)(lo[2] - radius));
-            n += list->isa->near(query, j0, first_reaching(list->bounds[2], j0, start[x + 1], (float)(hi[2] + radius)),
-                                 lane->found + n);
-        }
+        if (list->column_start[c + x1 + 1] > least)
+            n += list->isa->columns(query, &list->columns, c + x0, c + x1 + 1, least, lane->run + n);
     }
-    return n;
+    return list->isa->near(query, lane->run, n, lane->found);
 }
 
 /// Box around both clusters, nm from the centre. The bounds of an empty cluster do not count.
@@ -229,8 +230,11 @@ static void super_box(const cpu_list *list, int32_t super, double lo[3], double 
     int           k;
 
     for (k = 0; k < 3; k++) {
-        lo[k] = fmin((double)list->bounds[k][a], (double)list->bounds[k][a + 1]);
-        hi[k] = fmax((double)list->bounds[3 + k][a], (double)list->bounds[3 + k][a + 1]);
+        const float low[2] = {list->bounds[k][a], list->bounds[k][a + 1]};
+        const float high[2] = {list->bounds[3 + k][a], list->bounds[3 + k][a + 1]};
+
+        lo[k] = (double)(low[1] < low[0] ? low[1] : low[0]);
+        hi[k] = (double)(high[1] > high[0] ? high[1] : high[0]);
     }
 }
 
@@ -250,29 +254,39 @@ static mds_status build_image(void *arg, const int32_t n[3])
     const cpu_list *list = b->d->list;
     const double(*h)[3] = b->d->box.a;
     const int8_t image[3] = {(int8_t)n[0], (int8_t)n[1], (int8_t)n[2]};
+    uint32_t    *own = b->lane->excluded + 2 * b->super;
+    const uint32_t kept[2] = {own[0], own[1]};
     double       low[3], high[3];
     cpu_near     query = {.bounds = list->bounds, .radius2 = (float)(b->radius * b->radius)};
-    int          k, half;
+    int          k;
 
     for (k = 0; k < 3; k++) {
         const double shift = n[0] * h[0][k] + n[1] * h[1][k] + n[2] * h[2][k];
 
         low[k] = b->lo[k] + shift;
         high[k] = b->hi[k] + shift;
-        for (half = 0; half < 2; half++) {
-            query.box[half][k] = (float)((double)list->bounds[k][2 * b->super + half] + shift);
-            query.box[half][3 + k] = (float)((double)list->bounds[3 + k][2 * b->super + half] + shift);
-        }
+        query.box[k] = (float)low[k];
+        query.box[3 + k] = (float)high[k];
     }
-    return add_entries(b->d, b->lane, b->chunk, b->super, image,
-                       mds_cpu_list_near(b->d, b->lane, &query, low, high, b->radius, 2 * b->super));
+    const int32_t found = mds_cpu_list_near(b->d, b->lane, &query, low, high, b->radius, 2 * b->super);
+    mark_self(own, image_sign(image));
+    MDS_TRY(add_entries(b->d, b->lane, b->chunk, b->super, image, found));
+    memcpy(own, kept, sizeof kept);
+    return MDS_OK;
 }
 
-/// Range of whole numbers n for which [lo, hi] + n a comes within radius of the brick along an axis.
-static void image_range(double lo, double hi, double a, double length, double radius, int32_t range[2])
+static int32_t whole_below(double a)
 {
-    range[0] = a > 0 ? (int32_t)ceil((-0.5 * length - radius - hi) / a) : 0;
-    range[1] = a > 0 ? (int32_t)floor((0.5 * length + radius - lo) / a) : 0;
+    const int32_t n = (int32_t)a; // floor is a call where the base level has no rounding
+
+    return n - (a < n);
+}
+
+/// Range of whole numbers n for which [lo, hi] + n a comes within radius of the brick along an axis; inverse: 1/a.
+static void image_range(double lo, double hi, double inverse, double length, double radius, int32_t range[2])
+{
+    range[0] = -whole_below((0.5 * length + radius + hi) * inverse);
+    range[1] = whole_below((0.5 * length + radius - lo) * inverse);
 }
 
 /// Rows of the box are lower triangular, so z settles n_c, then y n_b, then x n_a.
@@ -281,16 +295,18 @@ mds_status mds_cpu_list_images(const cpu_list *list, const mds_box *box, const d
 {
     const double(*h)[3] = box->a;
     int32_t n[3], c[2], b[2], a[2];
+    double  inverse[3];
 
-    image_range(lo[2], hi[2], h[2][2], list->length[2], radius, c);
+    for (int k = 0; k < 3; k++) inverse[k] = h[k][k] > 0 ? 1 / h[k][k] : 0;
+    image_range(lo[2], hi[2], inverse[2], list->length[2], radius, c);
     for (n[2] = c[0]; n[2] <= c[1]; n[2]++) {
         const double y = n[2] * h[2][1];
 
-        image_range(lo[1] + y, hi[1] + y, h[1][1], list->length[1], radius, b);
+        image_range(lo[1] + y, hi[1] + y, inverse[1], list->length[1], radius, b);
         for (n[1] = b[0]; n[1] <= b[1]; n[1]++) {
             const double x = n[2] * h[2][0] + n[1] * h[1][0];
 
-            image_range(lo[0] + x, hi[0] + x, h[0][0], list->length[0], radius, a);
+            image_range(lo[0] + x, hi[0] + x, inverse[0], list->length[0], radius, a);
             for (n[0] = a[0]; n[0] <= a[1]; n[0]++) MDS_TRY(visit(arg, n));
         }
     }
@@ -376,7 +392,7 @@ static mds_status deal(mds_device *d)
 mds_status mds_cpu_list_build(mds_device *d)
 {
     cpu_list    *list = d->list;
-    const size_t n_clusters = (size_t)d->n_clusters;
+    const size_t n_clusters = (size_t)d->n_clusters, n_columns = (size_t)list->n_column[0] * (size_t)list->n_column[1];
     size_t       c;
     int          t;
 
@@ -386,7 +402,9 @@ mds_status mds_cpu_list_build(mds_device *d)
         cpu_lane *lane = &list->lane[t];
 
         MDS_TRY(mds_grow(&lane->excluded, &lane->cap_excluded, n_clusters, sizeof *lane->excluded));
+        MDS_TRY(mds_grow(&lane->run, &lane->cap_run, n_columns + 16, sizeof *lane->run));
         MDS_TRY(mds_grow(&lane->found, &lane->cap_found, n_clusters + 16, sizeof *lane->found));
+        MDS_TRY(mds_grow(&lane->region, &lane->cap_region, n_clusters + 16, sizeof *lane->region));
     }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->n_threads)
     for (c = 0; c < list->n_chunks; c++) {

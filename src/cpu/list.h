@@ -41,16 +41,18 @@ typedef struct {
     cpu_inner inner;
     uint32_t *scratch;  // [MDS_PRUNE_SCRATCH(tiles of the longest entry)] for pruning one entry
     uint32_t *excluded; // [n_clusters] bits of excluded pairs with the super at hand; all 0 between supers
-    cpu_tile *found;    // [n_clusters + 16] tiles of the super and image at hand
-    size_t    cap_part, cap_j, cap_mask, cap_scratch, cap_excluded, cap_found;
+    cpu_run  *run;      // [n_columns + 16] where clusters near the super and image at hand may be
+    int32_t  *found;    // [n_clusters + 16] those that are
+    int32_t  *region;   // [n_clusters + 16] of them, those of one region
+    size_t    cap_part, cap_j, cap_mask, cap_scratch, cap_excluded, cap_run, cap_found, cap_region;
     double    seconds;  // of pruning
 } cpu_lane;
 
 /// An atom on its way to its slot.
 typedef struct {
-    double  w[3]; // nm: wrapped position from the centre of the brick
-    int32_t atom, column;
-} cpu_key;
+    float   w[3]; // nm: wrapped position from the centre of the brick
+    int32_t column;
+} cpu_place;
 
 typedef struct cpu_common cpu_common; // common.c
 
@@ -66,9 +68,12 @@ struct cpu_list {
     bool     one_region;   // every origin is 0
     double   extent;       // nm: largest distance from the centre along an axis
     int32_t  n_column[2];  // columns along x and y
+    bool     narrow;       // no column is wider than a super may be
     int32_t *column_key;   // [n_columns + 1] first key
-    int32_t *column_start; // [n_columns + 1] first cluster
-    cpu_key *key, *key_swap; // [n_atoms]
+    int32_t *column_start; // [n_columns + 1 + 16] first cluster
+    cpu_columns columns;
+    cpu_place *place;      // [n_slots] of before
+    uint64_t *key, *key_swap; // [n_atoms] z and atom id
     int32_t *order;        // [n_slots] slot that an atom comes from, -1: padding
     double (*swap)[3];     // [capacity] the other half of a change of order
 
@@ -83,7 +88,7 @@ struct cpu_list {
     float   *xq_prune;     // [n_clusters][CPU_LINE] positions that the inner list was made for
     float   *light;        // [n_clusters][4] 1: a light atom, 0: another
     int32_t  n_supers;
-    size_t   cap_column, cap_slots, cap_extra;
+    size_t   cap_column, cap_reaching, cap_place, cap_slots, cap_extra;
 
     // the list
     size_t     n_chunks, cap_chunk;
@@ -121,9 +126,11 @@ void mds_cpu_list_copy(mds_device *device);
 typedef mds_status (*cpu_visit_image)(void *arg, const int32_t n[3]);
 mds_status mds_cpu_list_images(const cpu_list *list, const mds_box *box, const double lo[3], const double hi[3], double radius,
                                cpu_visit_image visit, void *arg);
-/// Clusters near the boxes of `query`, which lie in lo..hi, from cluster `least` on, into lane->found. Returns how many.
+/// Clusters near the box of `query`, lo..hi, from cluster `least` on, into lane->found. Returns how many.
 int32_t mds_cpu_list_near(const mds_device *device, cpu_lane *lane, const cpu_near *query, const double lo[3],
                           const double hi[3], double radius, int32_t least);
+/// Boxes around columns, and where in them each bin along z begins, from the bounds of clusters. Errors: MDS_E_MEMORY.
+mds_status mds_cpu_list_columns(mds_device *device);
 /// Free the chunks and lanes.
 void mds_cpu_list_clear(mds_device *device);
 /// What takes a super at image `image` to where `origin` of its neighbours' super is zero. t [3] nm.

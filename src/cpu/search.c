@@ -45,6 +45,9 @@ void mds_cpu_list_close(mds_device *d)
     mds_cpu_list_clear(d);
     mds_free(list->column_key);
     mds_free(list->column_start);
+    for (k = 0; k < 4; k++) mds_free(list->columns.box[k]);
+    mds_free(list->columns.reaching);
+    mds_free(list->place);
     mds_free(list->key);
     mds_free(list->key_swap);
     mds_free(list->order);
@@ -72,20 +75,54 @@ mds_status mds_cpu_list_set(mds_device *d)
 
 // --------------------------------------------------------------------------------------------- the brick
 
-/// Wrapped position from the centre, and the box vectors that were added.
-static void wrap(const cpu_list *list, const double x[3], double w[3], int32_t image[3])
+static int32_t whole_below(double a)
+{
+    const int32_t n = (int32_t)a; // floor is a call where the base level has no rounding
+
+    return n - (a < n);
+}
+
+/// Wrapped position from the centre, and the box vectors that were added: none without a box. Rounding may leave it a hair
+/// outside: no harm.
+static inline void wrap(const cpu_list *list, const double x[3], double w[3], int32_t image[3])
 {
     const double(*h)[3] = list->box.a;
-    int k, l;
+    const int32_t c = -whole_below(x[2] * list->inverse[2]);
+    const double  v = x[1] + c * h[2][1];
+    const int32_t b = -whole_below(v * list->inverse[1]);
+    const double  u = x[0] + c * h[2][0] + b * h[1][0];
+    const int32_t a = -whole_below(u * list->inverse[0]);
 
-    memcpy(w, x, 3 * sizeof *w);
-    for (k = 2; k >= 0; k--) {
-        image[k] = 0;
-        if (!list->periodic) continue;
-        image[k] = -(int32_t)floor(w[k] * list->inverse[k]); // rounding may leave w a hair outside: no harm
-        for (l = 0; l <= k; l++) w[l] += image[k] * h[k][l];
+    w[0] = u + a * h[0][0] - list->centre[0];
+    w[1] = v + b * h[1][1] - list->centre[1];
+    w[2] = x[2] + c * h[2][2] - list->centre[2];
+    image[0] = a;
+    image[1] = b;
+    image[2] = c;
+}
+
+/// Wrapped places of all atoms, and the extent.
+static mds_status place_atoms(mds_device *d)
+{
+    cpu_list *list = d->list;
+    double    extent = 0;
+    int32_t   slot;
+
+    MDS_TRY(mds_grow(&list->place, &list->cap_place, (size_t)d->n_slots, sizeof *list->place));
+#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(max : extent)
+    for (slot = 0; slot < d->n_slots; slot++) {
+        double  w[3];
+        int32_t image[3];
+
+        if (d->atom_of[slot] < 0) continue;
+        wrap(list, d->x[slot], w, image);
+        for (int k = 0; k < 3; k++) {
+            list->place[slot].w[k] = (float)w[k];
+            extent = fabs(w[k]) > extent ? fabs(w[k]) : extent;
+        }
     }
-    for (k = 0; k < 3; k++) w[k] -= list->centre[k];
+    list->extent = extent;
+    return MDS_OK;
 }
 
 /// Where the bulk of the atoms is along an axis: zoom into the span that holds all but a hundredth at either end, while
@@ -120,13 +157,19 @@ static void bulk(const mds_device *d, int axis, double *lo, double *hi)
     }
 }
 
+/// The whole number below s, in 0..n-1.
+static int32_t clamped(double s, int32_t n)
+{
+    return s <= 0 ? 0 : s >= n - 1 ? n - 1 : (int32_t)s;
+}
+
 /// Atoms per nm^3 where the atoms are: the mean over atoms of the density of the coarse cell they are in. In a
 /// homogeneous system N/V; beside empty space it stays that of the matter.
 static double local_density(const mds_device *d)
 {
     enum { SIDE = 16 };
     const cpu_list *list = d->list;
-    double          volume = 1, sum = 0;
+    double          volume = 1, sum = 0, scale[3];
     int32_t         count[SIDE * SIDE * SIDE] = {0}, n[3], i;
     int             k;
 
@@ -135,17 +178,13 @@ static double local_density(const mds_device *d)
         n[k] = (int32_t)fmin(SIDE, fmax(1, list->length[k] / cbrt(30 * list->length[0] * list->length[1] *
                                                                   list->length[2] / d->n_atoms)));
         volume *= list->length[k] / n[k];
+        scale[k] = n[k] / list->length[k];
     }
-    for (i = 0; i < d->n_atoms; i++) {
-        double  w[3];
-        int32_t image[3], cell = 0;
+    for (i = 0; i < d->n_slots; i++) {
+        int32_t cell = 0;
 
-        wrap(list, d->x[d->slot_of[i]], w, image);
-        for (k = 0; k < 3; k++) {
-            const double s = fmin(fmax((w[k] / list->length[k] + 0.5) * n[k], 0), n[k] - 1);
-
-            cell = cell * n[k] + (int32_t)s;
-        }
+        if (d->atom_of[i] < 0) continue;
+        for (k = 0; k < 3; k++) cell = cell * n[k] + clamped((double)list->place[i].w[k] * scale[k] + 0.5 * n[k], n[k]);
         count[cell]++;
     }
     for (i = 0; i < n[0] * n[1] * n[2]; i++) sum += (double)count[i] * count[i];
@@ -171,6 +210,7 @@ static mds_status set_frame(mds_device *d)
         list->one_region = list->one_region && list->length[k] <= REGION;
         list->spacing[k] = list->periodic ? list->length[k] / ceil(list->length[k] / REGION) : REGION;
     }
+    MDS_TRY(place_atoms(d));
     // a cluster of 4 is then about as wide as it is long; never more columns than there are clusters
     const double base = list->length[0] * list->length[1];
     const double side = fmax(cbrt(CPU_CLUSTER / local_density(d)), sqrt(base / (d->n_atoms / CPU_CLUSTER + 1)));
@@ -180,11 +220,16 @@ static mds_status set_frame(mds_device *d)
 
         list->n_column[k] = (int32_t)fmin(most, fmax(1, rint(list->length[k] / side)));
     }
-    const size_t need = (size_t)list->n_column[0] * (size_t)list->n_column[1] + 1;
+    list->narrow = list->periodic && list->length[0] < REACH * list->n_column[0] && list->length[1] < REACH * list->n_column[1];
+    const size_t need = (size_t)list->n_column[0] * (size_t)list->n_column[1] + 1 + 16; // vectors may read past the end
     if (need > list->cap_column) {
         size_t c = list->cap_column;
 
         MDS_TRY(mds_grow(&list->column_key, &c, need, sizeof *list->column_key));
+        for (k = 0; k < 4; k++) {
+            c = list->cap_column;
+            MDS_TRY(mds_grow(&list->columns.box[k], &c, need, sizeof *list->columns.box[k]));
+        }
         MDS_TRY(mds_grow(&list->column_start, &list->cap_column, need, sizeof *list->column_start));
     }
     return MDS_OK;
@@ -192,91 +237,139 @@ static mds_status set_frame(mds_device *d)
 
 // --------------------------------------------------------------------------------------------- the order
 
-/// Stable merge sort of keys by z; `swap` is room for as many.
-static void sort_by_z(cpu_key *key, cpu_key *swap, int32_t n)
+/// A key that sorts by z, then by atom id.
+static uint64_t key_of(float z, int32_t atom)
 {
-    int32_t  run, start;
-    cpu_key *from = key, *to = swap;
+    uint32_t bits;
 
-    for (run = 1; run < n; run *= 2) {
+    memcpy(&bits, &z, sizeof bits);
+    bits ^= bits >> 31 ? 0xffffffffu : 0x80000000u;
+    return (uint64_t)bits << 32 | (uint32_t)atom;
+}
+
+static int32_t atom_of_key(uint64_t key)
+{
+    return (int32_t)(uint32_t)key;
+}
+
+static float z_of_key(uint64_t key)
+{
+    uint32_t bits = (uint32_t)(key >> 32);
+    float    z;
+
+    bits ^= bits >> 31 ? 0x80000000u : 0xffffffffu;
+    memcpy(&z, &bits, sizeof z);
+    return z;
+}
+
+/// a[0..na) and b[0..nb), both sorted, into `to`.
+static void merge(const uint64_t *a, int32_t na, const uint64_t *b, int32_t nb, uint64_t *to)
+{
+    int32_t i = 0, j = 0;
+
+    while (i < na && j < nb) {
+        const uint64_t p = a[i], q = b[j];
+        const bool     second = q < p; // no branch: cannot be foreseen
+
+        to[i + j] = second ? q : p;
+        i += !second;
+        j += second;
+    }
+    to += i + j;
+    memcpy(to, a + i, (size_t)(na - i) * sizeof *to);
+    memcpy(to + (na - i), b + j, (size_t)(nb - j) * sizeof *to);
+}
+
+/// Merge sort of short runs that were sorted by insertion; `swap` is room for as many.
+static void sort_keys(uint64_t *key, uint64_t *swap, int32_t n)
+{
+    enum { RUN = 8 };
+    uint64_t *from = key, *to = swap;
+    int32_t   start, run, k, l;
+
+    for (start = 0; start < n; start += RUN)
+        for (k = start + 1; k < n && k < start + RUN; k++) {
+            const uint64_t here = key[k];
+
+            for (l = k; l > start && key[l - 1] > here; l--) key[l] = key[l - 1];
+            key[l] = here;
+        }
+    for (run = RUN; run < n; run *= 2) {
         for (start = 0; start < n; start += 2 * run) {
             const int32_t middle = start + run < n ? start + run : n, end = middle + run < n ? middle + run : n;
-            int32_t       a = start, b = middle, k;
 
-            for (k = start; k < end; k++)
-                to[k] = b >= end || (a < middle && from[a].w[2] <= from[b].w[2]) ? from[a++] : from[b++];
+            merge(from + start, middle - start, from + middle, end - middle, to + start);
         }
-        cpu_key *other = from;
+        uint64_t *other = from;
         from = to;
         to = other;
     }
     if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
 }
 
-static int32_t column_of(const cpu_list *list, const double w[3])
-{
-    int32_t index[2];
-    int     k;
-
-    for (k = 0; k < 2; k++) { // the same map as for ranges in list.c
-        const double  s = floor((w[k] / list->length[k] + 0.5) * list->n_column[k]);
-        const int32_t last = list->n_column[k] - 1;
-
-        index[k] = s <= 0 ? 0 : s >= last ? last : (int32_t)s;
-    }
-    return index[1] * list->n_column[0] + index[0];
-}
-
 /// Keys of all atoms, grouped by column, each column by z and then atom id.
 static mds_status sort_atoms(mds_device *d)
 {
     cpu_list     *list = d->list;
-    const int32_t n_columns = list->n_column[0] * list->n_column[1];
-    double        extent = 0;
-    int32_t       i, c;
+    const int32_t nx = list->n_column[0], ny = list->n_column[1], n_columns = nx * ny;
+    const double  scale[2] = {nx / list->length[0], ny / list->length[1]};
+    int32_t       slot, c;
 
     if (!list->key) MDS_TRY(mds_alloc(&list->key, (size_t)d->n_atoms, sizeof *list->key));
     if (!list->key_swap) MDS_TRY(mds_alloc(&list->key_swap, (size_t)d->n_atoms, sizeof *list->key_swap));
-#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(max : extent)
-    for (i = 0; i < d->n_atoms; i++) {
-        cpu_key *key = &list->key_swap[i];
-        int32_t  image[3];
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (slot = 0; slot < d->n_slots; slot++) { // as column_index in list.c
+        cpu_place *at = &list->place[slot];
 
-        wrap(list, d->x[d->slot_of[i]], key->w, image);
-        key->atom = i;
-        key->column = column_of(list, key->w);
-        extent = fmax(extent, fmax(fabs(key->w[0]), fmax(fabs(key->w[1]), fabs(key->w[2]))));
+        if (d->atom_of[slot] >= 0)
+            at->column = clamped((double)at->w[1] * scale[1] + 0.5 * ny, ny) * nx + clamped((double)at->w[0] * scale[0] + 0.5 * nx, nx);
     }
-    list->extent = extent;
     memset(list->column_key, 0, ((size_t)n_columns + 1) * sizeof *list->column_key);
-    for (i = 0; i < d->n_atoms; i++) list->column_key[list->key_swap[i].column + 1]++;
+    for (slot = 0; slot < d->n_slots; slot++)
+        if (d->atom_of[slot] >= 0) list->column_key[list->place[slot].column + 1]++;
     for (c = 0; c < n_columns; c++) list->column_key[c + 1] += list->column_key[c];
-    for (i = 0; i < d->n_atoms; i++) list->key[list->column_key[list->key_swap[i].column]++] = list->key_swap[i];
+    for (slot = 0; slot < d->n_slots; slot++) {
+        const cpu_place *at = &list->place[slot];
+
+        if (d->atom_of[slot] >= 0) list->key[list->column_key[at->column]++] = key_of(at->w[2], d->atom_of[slot]);
+    }
     for (c = n_columns; c > 0; c--) list->column_key[c] = list->column_key[c - 1];
     list->column_key[0] = 0;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(d->n_threads)
     for (c = 0; c < n_columns; c++)
-        sort_by_z(list->key + list->column_key[c], list->key_swap + list->column_key[c],
+        sort_keys(list->key + list->column_key[c], list->key_swap + list->column_key[c],
                   list->column_key[c + 1] - list->column_key[c]);
     return MDS_OK;
 }
 
-/// Number of atoms, from key `first` on, that make the next super.
-static int32_t super_length(const cpu_key *first, int32_t n)
+static const float *place_of(const mds_device *d, uint64_t key)
 {
-    double  lo[3], hi[3];
-    int32_t i;
-    int     k;
+    return d->list->place[d->slot_of[atom_of_key(key)]].w;
+}
 
-    memcpy(lo, first->w, sizeof lo);
-    memcpy(hi, first->w, sizeof hi);
-    for (i = 1; i < n && i < CPU_SUPER; i++)
-        for (k = 0; k < 3; k++) {
-            lo[k] = fmin(lo[k], first[i].w[k]);
-            hi[k] = fmax(hi[k], first[i].w[k]);
-            if (hi[k] - lo[k] > REACH) return i;
+/// Number of atoms, from key `first` on, that make the next super.
+static int32_t super_length(const mds_device *d, const uint64_t *first, int32_t n)
+{
+    const float reach = (float)REACH;
+    float       lo[3], hi[3];
+    int32_t     i;
+    int         k;
+
+    if (n > CPU_SUPER) n = CPU_SUPER;
+    while (z_of_key(first[n - 1]) - z_of_key(first[0]) > reach) n--;
+    if (d->list->narrow) return n;
+    memcpy(lo, place_of(d, first[0]), sizeof lo);
+    memcpy(hi, lo, sizeof hi);
+    for (i = 1; i < n; i++) {
+        const float *w = place_of(d, first[i]);
+
+        for (k = 0; k < 2; k++) {
+            lo[k] = w[k] < lo[k] ? w[k] : lo[k];
+            hi[k] = w[k] > hi[k] ? w[k] : hi[k];
+            if (hi[k] - lo[k] > reach) return i;
         }
-    return i;
+    }
+    return n;
 }
 
 /// First cluster of every column, counting two for each super.
@@ -291,7 +384,7 @@ static mds_status count_supers(mds_device *d)
     for (c = 0; c < n_columns; c++) {
         int32_t at = list->column_key[c], n = 0;
 
-        for (; at < list->column_key[c + 1]; n++) at += super_length(list->key + at, list->column_key[c + 1] - at);
+        for (; at < list->column_key[c + 1]; n++) at += super_length(d, list->key + at, list->column_key[c + 1] - at);
         list->column_start[c] = n;
     }
     for (c = 0; c < n_columns; c++) {
@@ -339,59 +432,71 @@ static mds_status reserve(mds_device *d)
     return MDS_OK;
 }
 
-/// Box around atoms of one cluster (n may be 0: then it is nowhere, but keeps its place along z).
-static void set_bounds(cpu_list *list, int32_t cluster, const cpu_key *key, int32_t n)
+/// Box around atoms of one cluster, which are in old slots (n may be 0: then it is nowhere, but keeps its place along z).
+static void set_bounds(cpu_list *list, int32_t cluster, const int32_t *slot, int32_t n)
 {
+    float   lo[3], hi[3];
     int32_t i;
     int     k;
 
-    for (k = 0; k < 3; k++) {
-        float lo, hi;
+    if (n == 0) {
+        // only in the second half of a super, whose first half is never empty
+        lo[0] = lo[1] = 3e18f;
+        hi[0] = hi[1] = -3e18f;
+        lo[2] = hi[2] = list->bounds[5][cluster - 1];
+    } else {
+        memcpy(lo, list->place[slot[0]].w, sizeof lo);
+        memcpy(hi, lo, sizeof hi);
+    }
+    for (i = 1; i < n; i++)
+        for (k = 0; k < 3; k++) {
+            const float w = list->place[slot[i]].w[k];
 
-        if (n == 0) {
-            // only in the second half of a super, whose first half is never empty
-            hi = list->bounds[3 + k][cluster - 1];
-            list->bounds[k][cluster] = k == 2 ? hi : 3e18f;
-            list->bounds[3 + k][cluster] = k == 2 ? hi : -3e18f;
-            continue;
+            lo[k] = w < lo[k] ? w : lo[k];
+            hi[k] = w > hi[k] ? w : hi[k];
         }
-        lo = hi = (float)key[0].w[k];
-        for (i = 1; i < n; i++) {
-            lo = fminf(lo, (float)key[i].w[k]);
-            hi = fmaxf(hi, (float)key[i].w[k]);
-        }
-        list->bounds[k][cluster] = lo;
-        list->bounds[3 + k][cluster] = hi;
+    for (k = 0; k < 3; k++) {
+        list->bounds[k][cluster] = lo[k];
+        list->bounds[3 + k][cluster] = hi[k];
+    }
+}
+
+/// Origin of the region that a super belongs to, between two of its atoms.
+static void set_origin(cpu_list *list, int32_t super, const float a[3], const float b[3])
+{
+    for (int k = 0; k < 3; k++) {
+        // origins of a periodic brick of m regions lie symmetric about its centre; odd m: one of them is the centre
+        const double m = list->periodic ? rint(list->length[k] / list->spacing[k]) : 1;
+        const double base = 0.5 * (m - 1) * list->spacing[k];
+        const double middle = 0.5 * ((double)a[k] + (double)b[k]);
+        double       index = rint((middle + base) / list->spacing[k]);
+
+        if (list->periodic) index = fmin(fmax(index, 0), m - 1); // a hair outside of the brick is no other region
+        list->origin[super][k] = index * list->spacing[k] - base + 0.0; // never -0
     }
 }
 
 /// Slots, boxes and origin of one super from its n keys.
-static void fill_super(mds_device *d, int32_t super, const cpu_key *key, int32_t n)
+static void fill_super(mds_device *d, int32_t super, const uint64_t *key, int32_t n)
 {
     cpu_list *list = d->list;
-    int32_t   i;
-    int       k;
+    int32_t  *order = list->order + (size_t)CPU_SUPER * (size_t)super;
+    int32_t(*image)[3] = list->image + (size_t)CPU_SUPER * (size_t)super;
+    int32_t i;
 
-    set_bounds(list, 2 * super, key, n < CPU_CLUSTER ? n : CPU_CLUSTER);
-    set_bounds(list, 2 * super + 1, key + CPU_CLUSTER, n > CPU_CLUSTER ? n - CPU_CLUSTER : 0);
-    for (k = 0; k < 3; k++) {
-        // origins of a periodic brick of m regions lie symmetric about its centre; odd m: one of them is the centre
-        const double m = list->periodic ? rint(list->length[k] / list->spacing[k]) : 1;
-        const double base = 0.5 * (m - 1) * list->spacing[k];
-        const double middle = 0.5 * (key[0].w[k] + key[n - 1].w[k]);
-        double       index = rint((middle + base) / list->spacing[k]);
-
-        if (list->periodic) index = fmin(fmax(index, 0), m - 1); // a hair outside of the brick is no other region
-        list->origin[super][k] = index * list->spacing[k] - base + 0.0; // never -0: origins are compared as bytes
-    }
     for (i = 0; i < CPU_SUPER; i++) {
-        const int32_t slot = CPU_SUPER * super + i;
-        double        w[3];
+        double w[3];
 
-        list->order[slot] = i < n ? d->slot_of[key[i].atom] : -1;
-        memset(list->image[slot], 0, sizeof list->image[slot]);
-        if (i < n) wrap(list, d->x[list->order[slot]], w, list->image[slot]);
+        order[i] = i < n ? d->slot_of[atom_of_key(key[i])] : -1;
+        memset(image[i], 0, sizeof image[i]);
+        if (i < n) wrap(list, d->x[order[i]], w, image[i]);
     }
+    set_bounds(list, 2 * super, order, n < CPU_CLUSTER ? n : CPU_CLUSTER);
+    set_bounds(list, 2 * super + 1, order + CPU_CLUSTER, n > CPU_CLUSTER ? n - CPU_CLUSTER : 0);
+    if (list->one_region)
+        memset(list->origin[super], 0, sizeof list->origin[super]);
+    else
+        set_origin(list, super, list->place[order[0]].w, list->place[order[n - 1]].w);
 }
 
 static void fill(mds_device *d)
@@ -405,7 +510,7 @@ static void fill(mds_device *d)
         int32_t at = list->column_key[c], super = list->column_start[c] / 2;
 
         while (at < list->column_key[c + 1]) {
-            const int32_t n = super_length(list->key + at, list->column_key[c + 1] - at);
+            const int32_t n = super_length(d, list->key + at, list->column_key[c + 1] - at);
 
             fill_super(d, super++, list->key + at, n);
             at += n;
@@ -481,15 +586,22 @@ static mds_status refuse(mds_device *d, uint32_t fault, int32_t atom)
     return MDS_OK;
 }
 
+static bool is_lost(const double x[3])
+{
+    return !(fabs(x[0]) <= CPU_FARTHEST && fabs(x[1]) <= CPU_FARTHEST && fabs(x[2]) <= CPU_FARTHEST); // NaN too
+}
+
+/// The first atom that is, or -1.
 static int32_t first_lost(const mds_device *d)
 {
-    int32_t i;
-    int     k;
+    int32_t slot, first = -1;
 
-    for (i = 0; i < d->n_atoms; i++)
-        for (k = 0; k < 3; k++)
-            if (!(fabs(d->x[d->slot_of[i]][k]) <= CPU_FARTHEST)) return i; // NaN too
-    return -1;
+    for (slot = 0; slot < d->n_slots; slot++) {
+        const int32_t atom = d->atom_of[slot];
+
+        if (atom >= 0 && is_lost(d->x[slot]) && (first < 0 || atom < first)) first = atom;
+    }
+    return first;
 }
 
 /// Whether each neighbour inside the cut-off is one image.
@@ -515,6 +627,7 @@ mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
     MDS_TRY(count_supers(d));
     MDS_TRY(reserve(d));
     fill(d);
+    MDS_TRY(mds_cpu_list_columns(d));
     permute(d);
     mds_cpu_list_offsets(d);
     mds_cpu_list_copy(d);

@@ -112,6 +112,42 @@ ALWAYS vf vf_max(vf a, vf b)
 #endif
 }
 
+ALWAYS vf vf_min(vf a, vf b)
+{
+    return -vf_max(-a, -b);
+}
+
+ALWAYS vf vf_root(vf a)
+{
+#if VF_WIDTH == 16
+    return (vf)_mm512_sqrt_ps((__m512)a);
+#elif VF_WIDTH == 8
+    return (vf)_mm256_sqrt_ps((__m256)a);
+#elif defined(__SSE2__)
+    return (vf)_mm_sqrt_ps((__m128)a);
+#else
+    return (vf){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
+#endif
+}
+
+/// Whole numbers, towards 0.
+ALWAYS vi vi_of(vf a)
+{
+    return __builtin_convertvector(a, vi);
+}
+
+/// 0, 1, 2, ..
+ALWAYS vi vi_count(void)
+{
+#if VF_WIDTH == 16
+    return (vi){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif VF_WIDTH == 8
+    return (vi){0, 1, 2, 3, 4, 5, 6, 7};
+#else
+    return (vi){0, 1, 2, 3};
+#endif
+}
+
 ALWAYS vm vf_less(vf a, vf b)
 {
 #if VF_WIDTH == 16
@@ -198,6 +234,14 @@ ALWAYS void vi_load_pairs(const void *p, vi *even, vi *odd)
 }
 
 #if VF_WIDTH == 16
+/// Write j + n for every bit n that is set, packed, and something beyond them up to a whole vector. Returns how many.
+ALWAYS int32_t vi_append_numbers(int32_t *to, uint32_t bits, int32_t j)
+{
+    // not the compressing store, which is slow on Zen
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, (__m512i)(vi_count() + j)));
+    return __builtin_popcount(bits & 0xffff);
+}
+
 /// Write the lanes of v where a is b, packed, and something beyond them up to a whole vector. Returns how many.
 ALWAYS int32_t vi_append_over(int32_t *to, vi a, int32_t b, vi v)
 {
