@@ -2,8 +2,8 @@
 // Search: put the particles into cluster order and start a new pair list.
 //
 // Order. Atoms are wrapped (privately: x stays continuous) into the brick [0,ax) x [0,by) x [0,cz), which tiles space as
-// well as the box does when its rows are lower triangular. The brick is cut into columns along z with a square base of
-// about one cluster's side; each column is sorted by z, ties by atom id, and cut into supers of 8 = two clusters of 4; the last
+// well as the box does when its rows are lower triangular. The brick is cut into columns along z with a square base,
+// wider than a cluster is long; each column is sorted by z, ties by atom id, and cut into supers of 8 = two clusters of 4; the last
 // super is filled up with padding. So the order depends on positions and input index alone. Without a box the brick spans
 // the bulk of the atoms and those outside belong to its outermost columns: every map from coordinate to column is clamped
 // and monotonous, and distances are taken from real boxes around atoms, so nothing depends on the brick being right.
@@ -17,6 +17,7 @@
 
 #define REGION 8.0 // nm: |xq| stays near 4 nm, where a float is spaced 2.4e-7 nm (4.8e-7 beyond)
 #define REACH 4.0  // nm
+#define PER_CUBE 7 // atoms in a cube as wide as a column
 
 mds_status mds_cpu_list_open(mds_device *d)
 {
@@ -211,9 +212,10 @@ static mds_status set_frame(mds_device *d)
         list->spacing[k] = list->periodic ? list->length[k] / ceil(list->length[k] / REGION) : REGION;
     }
     MDS_TRY(place_atoms(d));
-    // a cluster of 4 is then about as wide as it is long; never more columns than there are clusters
+    // between the column whose clusters are cubes and the one whose supers are: fewest tiles and halves (benchmarks/results,
+    // 2026-11-30-search.md); never more columns than there are clusters
     const double base = list->length[0] * list->length[1];
-    const double side = fmax(cbrt(CPU_CLUSTER / local_density(d)), sqrt(base / (d->n_atoms / CPU_CLUSTER + 1)));
+    const double side = fmax(cbrt(PER_CUBE / local_density(d)), sqrt(base / (d->n_atoms / CPU_CLUSTER + 1)));
 
     for (k = 0; k < 2; k++) {
         const double most = d->n_atoms / CPU_CLUSTER + 1;
