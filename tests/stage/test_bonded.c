@@ -342,11 +342,13 @@ int main(int argc, char **argv)
     backend = argc > 1 ? argv[1] : "ref";
     float_force = !strcmp(backend, "ref") ? 0 : !strcmp(backend, "cpu") ? 2e-7 : 2e-6;
     float_energy = !strcmp(backend, "ref") || !strcmp(backend, "cpu") ? 0 : 2e-6;
-    distances();
-    angles();
-    torsions();
-    undefined();
-    map_values();
+    if (!strcmp(backend, "ref")) {
+        distances();
+        angles();
+        torsions();
+        undefined();
+        map_values();
+    }
     for (const char *level = strcmp(backend, "ref") ? at_levels() : ""; *level; level += strcspn(level, " ") + (strchr(level, ' ') != NULL)) {
         char name[16] = "";
 
