@@ -18,6 +18,7 @@ typedef struct {
     mds_device        *device;
     mds_frame          frame;
     int32_t            every; // gradient checks: atoms 0, every, 2 every ... and those that sites are built from; 0: all
+    double             step;    // of the differences, nm and 1; 0: 2e-4
 } stage;
 
 /// Parameters to start from: LJ and Coulomb plain cut-off `cut`, no shift, no tail, lists a little beyond the cut-off.

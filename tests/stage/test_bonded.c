@@ -7,6 +7,7 @@ static const char *backend;
 // Relative rounding of forces: ref none; cpu keeps them in float (6e-8), few terms each; a GPU does a term in float, some ten
 // operations and angles good to 3e-7 rad. Of energies: only a GPU, the same; 1e-5 is what it promises.
 static double float_force, float_energy;
+static bool   small; // watched for races: everything takes a hundred times as long
 
 static const double no_box[3][3] = {{0}};
 
@@ -180,6 +181,7 @@ static void undefined(void)
 
         if (kind == MDS_TERM_CMAP || kind == MDS_TERM_RESTRAINT) continue; // CMAP: below; a restraint is never undefined
         check_finite((mds_term_kind)kind, point, param, true, "at one point");
+        if (small) continue;
         check_finite((mds_term_kind)kind, line, param, n == 4, "on a line");
         check_finite((mds_term_kind)kind, tilted, param, n == 4, "on a tilted line");
         check_finite((mds_term_kind)kind, almost, param, false, "almost on a line");
@@ -229,7 +231,7 @@ static void map_values(void)
     TEST_OK(mds_system_freeze(&system));
     stage_state(&system, no_box, &state);
     stage_open(backend, &system, &params, &s);
-    for (int step = -12; step <= 12; step++) {
+    for (int step = -12; step <= 12; step += small ? 7 : 1) {
         // first torsion phi. The second is +90 degrees: seen along e, from atom 2 to 3, the way from atom 1 (-x) to atom 4
         // (x cross e) is a right-handed quarter turn about e
         const double phi = step * MDS_PI / 12 + (step % 2 ? 0.1 : 0);
@@ -340,6 +342,7 @@ static const char *at_levels(void)
 int main(int argc, char **argv)
 {
     backend = argc > 1 ? argv[1] : "ref";
+    small = getenv("MDS_SMALL") != NULL;
     float_force = !strcmp(backend, "ref") ? 0 : !strcmp(backend, "cpu") ? 2e-7 : 2e-6;
     float_energy = !strcmp(backend, "ref") || !strcmp(backend, "cpu") ? 0 : 2e-6;
     if (!strcmp(backend, "ref")) {

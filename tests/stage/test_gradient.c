@@ -6,6 +6,8 @@
 
 static const char *backend;
 static double      tolerance; // of the largest force or virial element
+static double      rounding;  // of bonded energies, relative: a GPU does them in float
+static int         seeds, every; // random positions a kind of term; one atom in so many is moved where systems are larger
 
 static const double no_box[3][3] = {{0}};
 static const double triclinic[3][3] = {{2.4, 0, 0}, {0.5, 2.3, 0}, {-0.7, 0.4, 2.2}};
@@ -48,17 +50,18 @@ static const double term_parameters[MDS_N_TERMS][6] = {
     [MDS_TERM_RESTRAINT] = {0.1, 0.2, 2.1, 1000, 500, 250},
 };
 
-static void check_sums(const mds_frame *frame, const char *what)
+static void check_sums(const mds_frame *frame, double allowed, const char *what)
 {
     const double size = stage_force_size(frame);
 
     TEST_TRUE(size > 0);
+    // action and reaction cancel to the rounding of the largest force
     for (int k = 0; k < 3; k++) {
         double sum = 0;
 
         for (int32_t i = 0; i < frame->n; i++) sum += frame->f[i][k];
-        if (!(fabs(sum) <= tolerance * size)) fprintf(stderr, "%s: sum of forces %d is %g\n", what, k, sum);
-        TEST_NEAR(sum, 0, tolerance * size); // action and reaction cancel to the rounding of the largest force
+        if (!(fabs(sum) <= allowed * size)) fprintf(stderr, "%s: sum of forces %d is %g\n", what, k, sum);
+        TEST_NEAR(sum, 0, allowed * size);
     }
 }
 
@@ -79,7 +82,7 @@ static void check_motion(stage *s, const mds_state *state)
     }
     stage_forces(s, &moved, STAGE_BONDED);
     // positions of 40 nm carry 1e-14 nm of rounding, times forces of some thousand
-    TEST_NEAR(mds_frame_potential(&s->frame), energy, 1e-9 * (1 + fabs(energy)));
+    TEST_NEAR(mds_frame_potential(&s->frame), energy, (1e-9 + rounding) * (1 + fabs(energy)));
     mds_state_free(&moved);
 }
 
@@ -102,9 +105,9 @@ static void check_wrapping(stage *s, const mds_state *state)
                     moved.x[j][k] += (j % 2 ? 1 : -3) * state->box.a[j % 3][k];
         stage_forces(s, &moved, STAGE_BONDED);
         // rounding of positions of some nm (1e-15) times the stiffest force constant; cpu adds forces in float
-        TEST_NEAR(mds_frame_potential(&s->frame), energy, 1e-10 * (1 + fabs(energy)));
+        TEST_NEAR(mds_frame_potential(&s->frame), energy, (1e-10 + rounding) * (1 + fabs(energy)));
         TEST_NEAR(stage_force_gap(&s->frame, &before), 0, fmax(1e-9, 0.1 * tolerance) * stage_force_size(&before));
-        TEST_NEAR(stage_tensor_gap(s->frame.virial, before.virial), 0, 1e-9 * (1 + stage_tensor_size(before.virial)));
+        TEST_NEAR(stage_tensor_gap(s->frame.virial, before.virial), 0, (1e-9 + rounding) * (1 + stage_tensor_size(before.virial)));
     }
     mds_frame_free(&before);
     mds_state_free(&moved);
@@ -116,7 +119,7 @@ static void bonded_terms(void)
         const mds_term_info *info = &mds_term_table[kind];
 
         for (int boxed = 0; boxed < 2; boxed++)
-            for (uint64_t seed = 1; seed <= 3; seed++) {
+            for (uint64_t seed = 1; seed <= (uint64_t)seeds; seed++) {
                 const int32_t chain[5] = {0, 1, 2, 3, 4};
                 mds_system    system = {0};
                 mds_state     state;
@@ -134,8 +137,10 @@ static void bonded_terms(void)
                 random_positions(&state, seed, 0.4);
                 snprintf(what, sizeof what, "%s%s, seed %d", info->name, boxed ? " in a box" : "", (int)seed);
                 stage_open(backend, &system, &params, &s);
+                s.step = rounding > 0 ? 2e-3 : 0;
                 TEST_INT(stage_check_gradient(&s, &state, STAGE_BONDED, tolerance, what), 0);
-                if (kind != MDS_TERM_RESTRAINT) check_sums(&s.frame, what);
+                // the GPU's sums are integers, and it makes a term's forces add up to zero in them
+                if (kind != MDS_TERM_RESTRAINT) check_sums(&s.frame, rounding > 0 ? 0 : tolerance, what);
                 if (boxed)
                     check_wrapping(&s, &state);
                 else if (kind != MDS_TERM_RESTRAINT)
@@ -252,10 +257,10 @@ static void pair_forms(void)
         params.coulomb = rows[row].coulomb;
         params.coulomb_shift = rows[row].shift;
         stage_open(backend, &system, &params, &s);
-        s.every = strcmp(backend, "ref") ? 6 : 1; // time; the rest is compared with ref elsewhere
+        s.every = every; // time; the rest is compared with ref elsewhere
         settle_positions(&s, &state, N, 1000 * row, &params);
         TEST_INT(stage_check_gradient(&s, &state, STAGE_ALL, tolerance, rows[row].name), 0);
-        if (params.coulomb != MDS_COULOMB_PME) check_sums(&s.frame, rows[row].name); // a mesh pushes a little
+        if (params.coulomb != MDS_COULOMB_PME) check_sums(&s.frame, tolerance, rows[row].name); // a mesh pushes a little
         stage_close(&s);
         mds_state_free(&state);
         mds_system_free(&system);
@@ -304,7 +309,7 @@ static void virtual_sites(void)
         stage_state(&system, triclinic, &state);
         stage_pme(&params, MDS_SPLIT_GAUSSIAN, 3.4, 6, 20);
         stage_open(backend, &system, &params, &s);
-        s.every = strcmp(backend, "ref") ? 6 : 1; // time; the rest is compared with ref elsewhere
+        s.every = every; // time; the rest is compared with ref elsewhere
         settle_positions(&s, &state, N, 1000 * row, &params);
         for (int k = 0; k < 3; k++) state.x[9][k] += state.box.a[1][k]; // one of its atoms in another image
         TEST_INT(stage_check_gradient(&s, &state, STAGE_ALL, tolerance, rows[row].name), 0);
@@ -320,9 +325,14 @@ int main(int argc, char **argv)
     // ref: the fourth-order difference leaves 1e-8 and less. Others: float pair and mesh sums, differentiated with
     // h = 2e-4 nm, leave some 1e-3 of the largest force; their forces are compared with ref's far more sharply in test_pair,
     // test_mesh and test_bonded, so what is looked for here is a wrong term, not rounding.
-    tolerance = strcmp(backend, "ref") ? 1e-5 : 2e-8;
+    // Bonded energies are double but on a GPU: their rounding (1e-7 of some 100 kJ/mol) over a longer step leaves 1e-3 of the virial.
+    const bool is_ref = !strcmp(backend, "ref"), is_cpu = !strcmp(backend, "cpu");
+    rounding = is_ref || is_cpu ? 0 : 2e-6;
+    seeds = is_ref || is_cpu ? 3 : 1; // the emulation is slow
+    every = is_ref ? 1 : is_cpu ? 6 : 20;
+    tolerance = is_ref ? 2e-8 : is_cpu ? 1e-5 : 1e-3;
     bonded_terms();
-    if (strcmp(backend, "ref")) tolerance = 5e-3;
+    if (!is_ref) tolerance = 5e-3;
     pair_forms();
     virtual_sites();
     return test_end();
