@@ -24,7 +24,8 @@
 
 enum { THREADS = 128, WARPS = THREADS / GPU_WARP, OCTETS = GPU_BLOCK / GPU_OCTET };
 enum { N_TERMS = 8 }; // LJ, Coulomb, virial xx xy xz yy yz zz
-#define EVERYWHERE 4e9 // nm: what stands for no cut-off; its square still fits a float with room
+#define EVERYWHERE 4e9 // nm: what stands for no cut-off
+#define FAR 1e15f      // nm: beyond it, and its square still fits a float
 
 typedef void (*pair_kernel)(pair_args);
 
@@ -66,13 +67,13 @@ static __global__ void k_remap(gpu_view p, int padding, const float2 *type_lj, f
 
 /// The block of a chunk.
 template <int RULE>
-static __device__ __forceinline__ void load_block(const pair_args *a, const gpu_chunk *chunk, int lane, float3 rest, atoms_i *i)
+static __device__ __forceinline__ void load_block(const pair_args *a, int block, int lane, float3 rest, atoms_i *i)
 {
     int o;
 
     GPU_UNROLL
     for (o = 0; o < OCTETS; o++) {
-        const int    slot = GPU_BLOCK * chunk->block + GPU_OCTET * o + lane % GPU_OCTET;
+        const int    slot = GPU_BLOCK * block + GPU_OCTET * o + lane % GPU_OCTET;
         const float4 xq = a->view.xq[slot];
 
         i->x[o] = xq.x + rest.x;
@@ -150,22 +151,97 @@ static __device__ __forceinline__ void add_virial(chunk_sums *s, float x, float 
     s->zz += z * fz;
 }
 
+/// Four entries against the block. WORDS: the chunk has words that say which pairs count. Without them whatever the lanes compute beside
+/// the octets of their entries are pairs of the list's owner all the same, only farther apart, so nothing needs to be masked but filling.
+template <int ENERGY, int RULE, int FORM, int DEGREE, int WORDS>
+static __device__ __forceinline__ void do_step(const pair_args *a, uint4 four, const unsigned *words, float3 base, int lane, atoms_i *i,
+                                               chunk_sums *s)
+{
+    const int      row = lane / GPU_OCTET, component = lane % GPU_OCTET;
+    const unsigned mine = row == 0 ? four.x : row == 1 ? four.y : row == 2 ? four.z : four.w;
+    const unsigned any = four.x | four.y | four.z | four.w;
+    const int      j = GPU_J_SLOT(mine);
+    const float4   xq = a->view.xq[j], from = a->view.origin[j / GPU_BLOCK];
+    float          x = xq.x + (from.x - base.x), fx = 0, fy = 0, fz = 0;
+    const float    y = xq.y + (from.y - base.y), z = xq.z + (from.z - base.z);
+    unsigned       counts = mine;
+    pair_couple    couple = {0, 0, 0, 0, 0, 0, 0};
+    int            o;
+
+    if (RULE == PAIR_MATRIX) {
+        couple.column = a->type[j];
+    } else {
+        const float2 lj = a->lj[j];
+
+        couple.a_j = lj.x;
+        couple.b_j = lj.y;
+    }
+    if (WORDS && words) // this lane's bits of the four octets, moved to the top by one multiplication
+        counts &= ((words[row] >> component) & 0x01010101u) * 0x10204080u;
+    if (!WORDS) x = GPU_J_OCTETS(mine) ? x : FAR;
+    GPU_UNROLL
+    for (o = 0; o < OCTETS; o++) {
+        const unsigned bit = 1u << (28 + o);
+
+        if (!(any & bit)) continue;
+        const float dx = x - i->x[o], dy = y - i->y[o], dz = z - i->z[o];
+        couple.qq = i->q[o] * xq.w;
+        if (RULE == PAIR_MATRIX) {
+            couple.row = i->row[o];
+        } else {
+            couple.a_i = i->a[o];
+            couple.b_i = i->b[o];
+        }
+        const float f = pair_force<ENERGY, RULE, FORM, DEGREE>(a, &couple, !WORDS || (counts & bit), dx * dx + dy * dy + dz * dz, &s->lj,
+                                                               &s->q);
+        fx += f * dx;
+        fy += f * dy;
+        fz += f * dz;
+        i->fx[o] -= f * dx;
+        i->fy[o] -= f * dy;
+        i->fz[o] -= f * dz;
+    }
+    if (ENERGY) add_virial(s, x, y, z, fx, fy, fz);
+    const float f = pair_sum_row(fx, fy, fz, lane);
+    if (component < 3 && GPU_J_OCTETS(mine)) gpu_add_force(&a->view, j, component, f);
+}
+
+/// Forces of a chunk on its block, and its sums to those of the lane.
+template <int ENERGY>
+static __device__ __forceinline__ void end_chunk(const pair_args *a, int block, int lane, const atoms_i *i, chunk_sums *s,
+                                                 unsigned long long sum[N_TERMS], unsigned *fault)
+{
+    const float fx = pair_sum_rows(i->fx, lane), fy = pair_sum_rows(i->fy, lane), fz = pair_sum_rows(i->fz, lane);
+    const int   slot = GPU_BLOCK * block + lane;
+    int         o;
+
+    gpu_add_force(&a->view, slot, 0, fx);
+    gpu_add_force(&a->view, slot, 1, fy);
+    gpu_add_force(&a->view, slot, 2, fz);
+    if (!ENERGY) return;
+    GPU_UNROLL
+    for (o = 0; o < OCTETS; o++) add_virial(s, i->x[o], i->y[o], i->z[o], i->fx[o], i->fy[o], i->fz[o]);
+    const float term[N_TERMS] = {s->lj, s->q, -0.5f * s->xx, -0.5f * s->xy, -0.5f * s->xz, -0.5f * s->yy, -0.5f * s->yz, -0.5f * s->zz};
+    GPU_UNROLL
+    for (o = 0; o < N_TERMS; o++) sum[o] += to_units(term[o], fault);
+}
+
 template <int ENERGY, int RULE, int FORM, int DEGREE> static __global__ void __launch_bounds__(THREADS) k_pair(pair_args a)
 {
-    const gpu_view    *p = &a.view;
-    const gpu_control *control = p->control;
-    const int          lane = (int)threadIdx.x % GPU_WARP, row = lane / GPU_OCTET, component = lane % GPU_OCTET;
-    const int          n_warps = (int)gridDim.x * WARPS;
+    enum { APART = FORM == PAIR_ONE_CUT && !ENERGY }; // a loop of their own for chunks without words, where speed counts
+    const gpu_control *control = a.view.control;
+    const int          lane = (int)threadIdx.x % GPU_WARP, n_warps = (int)gridDim.x * WARPS;
     unsigned long long sum[N_TERMS] = {0, 0, 0, 0, 0, 0, 0, 0};
     unsigned           fault = 0;
-    int                c, e, o;
+    int                c, e;
 
     if (control->tripped) return;
     for (c = (int)(blockIdx.x * WARPS + threadIdx.x / GPU_WARP); c < a.list.n_chunks; c += n_warps) {
         const gpu_chunk chunk = a.list.chunk[c];
         const int       n = a.list.n[c];
-        const float4    origin = p->origin[chunk.block];
-        const uint4    *entry = reinterpret_cast<const uint4 *>(a.list.j + chunk.first);
+        const float4    origin = a.view.origin[chunk.block];
+        const uint4    *four = reinterpret_cast<const uint4 *>(a.list.j + chunk.first);
+        const unsigned *words = chunk.allow < 0 ? NULL : a.list.allow + chunk.allow;
         const float3    base = {origin.x + along(control->raster, chunk.image, 0), origin.y + along(control->raster, chunk.image, 1),
                                 origin.z + along(control->raster, chunk.image, 2)};
         const float3    rest = {along(control->rest, chunk.image, 0), along(control->rest, chunk.image, 1),
@@ -173,67 +249,17 @@ template <int ENERGY, int RULE, int FORM, int DEGREE> static __global__ void __l
         chunk_sums      s = {0, 0, 0, 0, 0, 0, 0, 0};
         atoms_i         i;
 
-        load_block<RULE>(&a, &chunk, lane, rest, &i);
-        for (e = 0; e < n; e += GPU_J_STEP) {
-            const uint4    four = entry[e / GPU_J_STEP];
-            const unsigned mine = row == 0 ? four.x : row == 1 ? four.y : row == 2 ? four.z : four.w;
-            const unsigned any = four.x | four.y | four.z | four.w;
-            const int      j = GPU_J_SLOT(mine);
-            const float4   xq = p->xq[j], from = p->origin[j / GPU_BLOCK];
-            const float    x = xq.x + (from.x - base.x), y = xq.y + (from.y - base.y), z = xq.z + (from.z - base.z);
-            unsigned       counts = mine;
-            pair_couple    couple = {0, 0, 0, 0, 0, 0, 0};
-            float          fx = 0, fy = 0, fz = 0;
-
-            if (RULE == PAIR_MATRIX) {
-                couple.column = a.type[j];
-            } else {
-                const float2 lj = a.lj[j];
-
-                couple.a_j = lj.x;
-                couple.b_j = lj.y;
-            }
-            if (chunk.allow >= 0) // this lane's bits of the four octets, moved to the top by one multiplication
-                counts &= ((a.list.allow[chunk.allow + e + row] >> component) & 0x01010101u) * 0x10204080u;
-            GPU_UNROLL
-            for (o = 0; o < OCTETS; o++) {
-                const unsigned bit = 1u << (28 + o);
-
-                if (!(any & bit)) continue;
-                const float dx = x - i.x[o], dy = y - i.y[o], dz = z - i.z[o];
-                couple.qq = i.q[o] * xq.w;
-                if (RULE == PAIR_MATRIX) {
-                    couple.row = i.row[o];
-                } else {
-                    couple.a_i = i.a[o];
-                    couple.b_i = i.b[o];
-                }
-                const float f = pair_force<ENERGY, RULE, FORM, DEGREE>(&a, &couple, (counts & bit) != 0, dx * dx + dy * dy + dz * dz,
-                                                                       &s.lj, &s.q);
-                fx += f * dx;
-                fy += f * dy;
-                fz += f * dz;
-                i.fx[o] -= f * dx;
-                i.fy[o] -= f * dy;
-                i.fz[o] -= f * dz;
-            }
-            if (ENERGY) add_virial(&s, x, y, z, fx, fy, fz);
-            const float f = pair_sum_row(fx, fy, fz, lane);
-            if (component < 3 && GPU_J_OCTETS(mine)) gpu_add_force(p, j, component, f);
+        load_block<RULE>(&a, chunk.block, lane, rest, &i);
+        if (APART && !words) {
+            for (e = 0; e < n; e += GPU_J_STEP)
+                do_step<ENERGY, RULE, FORM, DEGREE, 0>(&a, four[e / GPU_J_STEP], NULL, base, lane, &i, &s);
+        } else {
+            for (e = 0; e < n; e += GPU_J_STEP)
+                do_step<ENERGY, RULE, FORM, DEGREE, 1>(&a, four[e / GPU_J_STEP], words ? words + e : NULL, base, lane, &i, &s);
         }
-        const float fx = pair_sum_rows(i.fx, lane), fy = pair_sum_rows(i.fy, lane), fz = pair_sum_rows(i.fz, lane);
-        gpu_add_force(p, GPU_BLOCK * chunk.block + lane, 0, fx);
-        gpu_add_force(p, GPU_BLOCK * chunk.block + lane, 1, fy);
-        gpu_add_force(p, GPU_BLOCK * chunk.block + lane, 2, fz);
-        if (ENERGY) {
-            GPU_UNROLL
-            for (o = 0; o < OCTETS; o++) add_virial(&s, i.x[o], i.y[o], i.z[o], i.fx[o], i.fy[o], i.fz[o]);
-            const float term[N_TERMS] = {s.lj, s.q, -0.5f * s.xx, -0.5f * s.xy, -0.5f * s.xz, -0.5f * s.yy, -0.5f * s.yz, -0.5f * s.zz};
-            GPU_UNROLL
-            for (o = 0; o < N_TERMS; o++) sum[o] += to_units(term[o], &fault);
-        }
+        end_chunk<ENERGY>(&a, chunk.block, lane, &i, &s, sum, &fault);
     }
-    if (ENERGY) put_sums(p->control, sum, fault, lane);
+    if (ENERGY) put_sums(a.view.control, sum, fault, lane);
 }
 
 // ------------------------------------------------------------------------------------------- constants
