@@ -13,10 +13,10 @@
 static const mds_backend *backend, *oracle;
 #ifdef TEST_EMU
 static const char *levels[] = {"octet"};
-enum { MOST_THREADS = 1 }; // of the host
+enum { MOST_THREADS = 1, MOST_ATOMS = 1200 }; // threads of the host; atoms that the emulation is done with soon
 #else
 static const char *levels[] = {"generic", "avx2", "avx512"};
-enum { MOST_THREADS = 2 };
+enum { MOST_THREADS = 2, MOST_ATOMS = 3000 };
 #endif
 static double             worst_force, worst_energy, worst_virial; // of the tolerance, for the log
 
@@ -56,9 +56,10 @@ static bool small(void)
 
 static rig made(const char *name, int32_t n, double cut, mds_coulomb coulomb)
 {
-    rig r = {.params = parameters(cut, coulomb)};
+    const int32_t most = small() ? 700 : MOST_ATOMS;
+    rig           r = {.params = parameters(cut, coulomb)};
 
-    if (small()) n = n < 700 ? n : 700;
+    if (n > most) n = most;
     TEST_OK(mds_make(name, n, 7, &r.system, &r.state));
     TEST_OK(mds_system_freeze(&r.system));
     return r;
