@@ -13,7 +13,7 @@
 static const mds_backend *backend, *oracle;
 #ifdef TEST_EMU
 static const char *levels[] = {"octet"};
-enum { MOST_THREADS = 1, MOST_ATOMS = 1200 }; // threads of the host; atoms that the emulation is done with soon
+enum { MOST_THREADS = 1, MOST_ATOMS = 900 }; // threads of the host; atoms that the emulation is done with soon
 #else
 static const char *levels[] = {"generic", "avx2", "avx512"};
 enum { MOST_THREADS = 2, MOST_ATOMS = 3000 };
@@ -563,7 +563,7 @@ static uint64_t fingerprint(void)
 /// The same bits whatever the order of threads and blocks: this program again, in other orders.
 static void order_does_not_matter(const char *program)
 {
-    static const char *orders[] = {"EMU_ORDER=forward", "EMU_ORDER=reverse", "EMU_ORDER=random EMU_SEED=1", "EMU_ORDER=random EMU_SEED=2"};
+    static const char *orders[] = {"EMU_ORDER=forward", "EMU_ORDER=reverse", "EMU_ORDER=random EMU_SEED=1"};
     const uint64_t     want = fingerprint();
 
     for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
