@@ -12,7 +12,7 @@ usage: test_emit.py CASE
   audit       one line per --emit, with hashes of what was read and written
 """
 import csv, glob, hashlib, json, math, os, random, re, shutil, subprocess, sys
-from launch import argon, check, emit, expect, main, run, source, write
+from launch import check, conf, emit, expect, main, run, source, write
 import fields
 
 try:
@@ -20,6 +20,13 @@ try:
 except ImportError:
     print("skipped: python3-yaml is not installed")
     sys.exit(77)
+
+
+def argon(path="a.conf"):
+    """A small system of coordinates in files: read sooner than a made one."""
+    files = os.path.join(source, "inputs", "argon", "argon.")
+    return conf(path, system={"topology": files + "top", "coordinates": files + "gro"}, run={"steps": 2000, "dt": 0.002}, nonbonded={"cutoff": 0.85, "coulomb": "none"}, output={"name": "g"})
+
 
 IMAGE = "registry.example/mdsim:cpu"
 S3 = dict(image=IMAGE, bucket="s3:lab-bucket/runs/argon", role="mdsim-runner", vpc="lab-vpc")
@@ -148,6 +155,7 @@ def safe():
                 write(cloud + ".profile", 'image = "%s"; bucket = "%s";' % (IMAGE, bucket)))
         check(p.returncode == 0, cloud, p.stderr)
         config, policy = load(cloud + "/.sky.yaml")[0], open(cloud + "/bucket-policy.json").read()
+        check(cloud != "azure" or "USE_MSI=true" in open("azure/job.env").read(), "the machine's identity, as an rclone of Debian 12 knows it too")
         check(config[cloud]["use_internal_ips"] is True and "runs/x" in policy and json.loads(policy) and "watch=" + cloud in open(cloud + "/job.env").read(),
               "%s: private addresses, a policy for the prefix, its watcher" % cloud, (config, policy))
 
@@ -304,12 +312,12 @@ def wrong(o, target, out, request):
 def everything():
     """Requests at random, their options as --json has them, every one emitted: as planned, or refused with a reason."""
     random.seed(5)
-    conf = os.path.join(source, "inputs", "argon", "argon.conf")  # of coordinates in a file: read sooner than a made system
+    argon()
     profile = write("lab.profile", 'image = "%s"; bucket = "s3:b/p"; bucket_region = "us-east-1";' % IMAGE)
     targets = ("skypilot", "slurm", "kubernetes", "dstack")
     emitted, refusals, kinds, unwanted = dict.fromkeys(targets, 0), [], set(), []
     for k in range(20):
-        words = [conf, "--length", random.choice(["1ns", "100ns", "1us"])]
+        words = ["a.conf", "--length", random.choice(["1ns", "100ns", "1us"])]
         words += random.choice([[], ["--spot"], ["--reserved", "0.3"], ["--spot", "--reserved", "0.6"]]) + random.choice([[], ["--force"]])
         words += random.choice([[], ["--replicas", str(random.choice([2, 3, 5, 7, 8, 40]))]]) + random.choice([[], ["--budget", random.choice(["7.77", "1000", "0.0000001"])]])
         words += random.choice([[], ["--deadline", random.choice(["20m", "3d"])]]) + random.choice([[], ["--max-price", random.choice(["1", "12.5"])]])
