@@ -53,18 +53,25 @@ struct gpu_excluded {
 
 // -------------------------------------------------------------------------------------------------- kernel
 
-/// Phi/r and (Phi/r - Phi')/r^2 beyond the cut-off.
-static __device__ __forceinline__ void far_away(const excluded_args *a, double r2, double *potential, double *force)
+/// Phi/r beyond the cut-off.
+static __device__ __forceinline__ double far_potential(const excluded_args *a, double r2)
 {
-    const double inv = rsqrt(r2), r = r2 * inv, br = a->beta * r;
-    const double phi = a->beyond == BEYOND_NOTHING ? 0 : a->beyond == BEYOND_ONE ? 1 : erf(br);
-    const double slope = a->beyond == BEYOND_ERF ? 1.1283791670955126 * br * exp(-br * br) : 0; // r dPhi/dr
+    const double inv = rsqrt(r2);
 
-    *potential = phi * inv;
-    *force = (phi - slope) * inv * inv * inv;
+    return a->beyond == BEYOND_NOTHING ? 0 : a->beyond == BEYOND_ONE ? inv : erf(a->beta * r2 * inv) * inv;
 }
 
-/// n pairs, at positions from[m] and to[m]: r, and s with the force s r on the first; v: potentials, kJ/mol, if wanted.
+/// (Phi/r - Phi')/r^2 beyond the cut-off.
+static __device__ __forceinline__ double far_force(const excluded_args *a, double r2)
+{
+    const double inv = rsqrt(r2), br = a->beta * r2 * inv;
+    const double slope = a->beyond == BEYOND_ERF ? 1.1283791670955126 * br * exp(-br * br) : 0; // r dPhi/dr
+
+    return (far_potential(a, r2) - slope * inv) * inv * inv;
+}
+
+/// n pairs with the differences d_in: r at the nearest image, and s with the force s r on the first; v: potentials, kJ/mol, if
+/// wanted. The force is made from the same numbers in both forms.
 template <int n, bool want>
 static __device__ __forceinline__ void evaluate(const excluded_args *a, const term_images *images, const double (&d_in)[n][3],
                                                 const double (&qq)[n], float (&r)[n][3], float (&s)[n], double (&v)[n])
@@ -107,10 +114,8 @@ static __device__ __forceinline__ void evaluate(const excluded_args *a, const te
     for (m = 0; m < n; m++) {
         v[m] *= a->inv_cut;
         if (y[m] > 1) {
-            double force;
-
-            far_away(a, (double)term_dot(r[m], r[m]), &v[m], &force);
-            s[m] = (float)force;
+            s[m] = (float)far_force(a, (double)term_dot(r[m], r[m]));
+            if (want) v[m] = far_potential(a, r2[m]);
         }
         v[m] *= -qq[m];
         s[m] *= (float)-qq[m];
