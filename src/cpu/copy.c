@@ -216,8 +216,11 @@ void mds_cpu_list_refresh(mds_device *d)
     if (memcmp(&list->box, &d->box, sizeof d->box)) {
         mds_cpu_list_offsets(d);
         list->prune_due = true;
+        list->boxes_only = false;
     }
     const ways moved = pass_over(d, 0);
+
+    if (moved.way[0].first > 0 || moved.way[1].first > 0) list->boxes_only = false;
 
     if (interval > 0 && d->step - list->step_pruned >= (list->foreseen ? interval : (interval + 1) / 2)) list->prune_due = true;
     if (!still_holds(d, &moved)) list->prune_due = true;

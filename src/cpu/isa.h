@@ -116,23 +116,23 @@ typedef struct {
     float  radius2;       // nm^2
 } cpu_near;
 
-/// What trim has kept.
+/// Tiles of an entry; those that need a mask come first.
 typedef struct {
-    int32_t n, n_masked, n_halves; // tiles; those that need a mask, which come first; halves that are not empty
-} cpu_trimmed;
+    cpu_tile *tile;
+    int32_t   n, n_masked;
+} cpu_tiles;
 
 /// Numbers that pruning n tiles needs: eight classes, a cluster and a mask a tile; the class of each.
 #define MDS_PRUNE_SCRATCH(n) (17 * ((size_t)(n) + 16))
 
-/// A list to be cut down by exact distances.
+/// What the tiles of an entry are pruned by.
 typedef struct {
-    const float *xq;
-    float        radius2;   // nm^2
-    const double *t;        // nm, [3] to add to i
-    int32_t      super;
-    // prune only
-    int32_t        n_masked; // the first tiles, which need a mask in one of their halves
-    const int32_t *column;   // [n_clusters] -1: not a common cluster; or NULL: none is
+    const float   *xq;
+    float          radius2; // nm^2
+    float          keep2;   // nm^2; 0: all tiles stay in the entry
+    const double  *t;       // nm, [3] to add to i
+    int32_t        super;
+    const int32_t *column;  // [n_clusters] -1: not a common cluster; or NULL: none is
 } cpu_exact;
 
 typedef struct {
@@ -143,12 +143,9 @@ typedef struct {
     int32_t (*columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
     /// Clusters of n runs whose box is within the radius of the query's, into j, which has room for 16 more. Returns how many.
     int32_t (*near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
-    /// Tiles of those of n clusters j that have a pair within the radius, those that need a mask first; the mask of a half that
-    /// has no such pair is 0. `excluded`: by cluster, the bits of pairs that do not interact.
-    cpu_trimmed (*trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile);
-    /// Append the tiles within the radius to the inner list: one part of common clusters, one of the others.
-    /// scratch: room for MDS_PRUNE_SCRATCH(n).
-    void (*prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch, cpu_inner *inner);
+    /// Append the tiles within the radius to the inner list: one part of common clusters, one of the others. If keep2 is not 0,
+    /// those without a pair that near leave the entry. scratch: room for MDS_PRUNE_SCRATCH(n).
+    void (*prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner);
     /// Force kinds FORCE_7, _9 and _12 leave out common parts, which `common` does; the others do all parts.
     void (*pair[CPU_N_LJ][CPU_N_KIND])(cpu_pair_args *args);
     void (*common[CPU_N_COMMON])(cpu_pair_args *args);

@@ -594,9 +594,7 @@ KERNEL(common_lj, .lj = COMMON, .degree = NO_COULOMB)
 // isa_search.c, of the same level
 int32_t     MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
 int32_t     MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
-cpu_trimmed MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile);
-void    MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
-                                 cpu_inner *inner);
+void        MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner);
 
 extern const cpu_isa MDS_ISA_NAME(mds_isa);
 const cpu_isa        MDS_ISA_NAME(mds_isa) = {
@@ -604,7 +602,6 @@ const cpu_isa        MDS_ISA_NAME(mds_isa) = {
            .width = VF_WIDTH,
            .columns = MDS_ISA_NAME(mds_isa_columns),
            .near = MDS_ISA_NAME(mds_isa_near),
-           .trim = MDS_ISA_NAME(mds_isa_trim),
            .prune = MDS_ISA_NAME(mds_isa_prune),
            .pair = {ROW(geometric), ROW(lorentz), ROW(matrix)},
            .common = {common_7, common_9, common_12, common_lj},

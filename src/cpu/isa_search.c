@@ -3,15 +3,13 @@
 //
 // columns: where in each of VF_WIDTH columns the clusters are that may be near a super.
 // near: boxes around clusters against the box of a super, VF_WIDTH clusters j at a time.
-// trim, prune: does any of the 16 pairs of a tile lie within the radius? The same float positions as the kernels'.
+// prune: does any of the 16 pairs of a tile lie within the radius? The same float positions as the kernels'.
 #include "cpu/isa.h"
 #include "cpu/simd.h"
 
 int32_t     MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
 int32_t     MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
-cpu_trimmed MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile);
-void    MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
-                                 cpu_inner *inner);
+void        MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner);
 
 /// How far lo..hi is from other_lo..other_hi.
 ALWAYS vf gap(vf lo, vf hi, float other_lo, float other_hi)
@@ -136,8 +134,8 @@ ALWAYS void load_super(const cpu_exact *query, super_atoms *i)
     }
 }
 
-/// One bit for each pair of half `half` with cluster j that is within the radius.
-ALWAYS uint32_t near_bits(const super_atoms *i, int half, vf x, vf y, vf z, vf radius2)
+/// One bit for each pair of half `half` with cluster j whose squared distance is below radius2. near2: whether any is below that, added.
+ALWAYS uint32_t near_bits(const super_atoms *i, int half, vf x, vf y, vf z, vf radius2, bool cut, vf keep2, uint32_t *near2)
 {
     uint32_t bits = 0;
     int      p;
@@ -145,45 +143,12 @@ ALWAYS uint32_t near_bits(const super_atoms *i, int half, vf x, vf y, vf z, vf r
 #pragma GCC unroll 4
     for (p = 0; p < VF_PARTS; p++) {
         const int q = half * VF_PARTS + p;
-        const vf  dx = i->x[q] - x, dy = i->y[q] - y, dz = i->z[q] - z;
+        const vf  dx = i->x[q] - x, dy = i->y[q] - y, dz = i->z[q] - z, r2 = dx * dx + dy * dy + dz * dz;
 
-        bits |= vm_bits(vf_less(dx * dx + dy * dy + dz * dz, radius2)) << (p * VF_WIDTH);
+        bits |= vm_bits(vf_less(r2, radius2)) << (p * VF_WIDTH);
+        if (cut) *near2 |= vm_bits(vf_less(r2, keep2));
     }
     return bits;
-}
-
-/// The pairs of a tile within the radius, as in its mask.
-ALWAYS uint32_t near_pairs(const cpu_exact *query, const super_atoms *i, int32_t j, vf radius2)
-{
-    const float *line = query->xq + 16 * (size_t)j;
-    const vf     x = vf_every_group(line), y = vf_every_group(line + 4), z = vf_every_group(line + 8);
-
-    return near_bits(i, 0, x, y, z, radius2) | near_bits(i, 1, x, y, z, radius2) << 16;
-}
-
-cpu_trimmed MDS_ISA_NAME(mds_isa_trim)(const cpu_exact *query, const uint32_t *excluded, const int32_t *j, int32_t n, cpu_tile *tile)
-{
-    const vf    radius2 = vf_set(query->radius2);
-    super_atoms i;
-    cpu_trimmed kept = {0};
-    int32_t     k;
-
-    load_super(query, &i);
-    for (k = 0; k < n; k++) {
-        const uint32_t without = excluded[j[k]], pairs = near_pairs(query, &i, j[k], radius2) & ~without;
-        const uint32_t a = (pairs & 0xffff) != 0, b = pairs > 0xffff; // no branches: hard to predict
-
-        tile[kept.n] = (cpu_tile){j[k], ~without & ((0u - a) >> 16 | (0u - b) << 16)};
-        if (without && pairs) { // seldom
-            const cpu_tile swap = tile[kept.n];
-
-            tile[kept.n] = tile[kept.n_masked];
-            tile[kept.n_masked++] = swap;
-        }
-        kept.n += a | b;
-        kept.n_halves += a + b;
-    }
-    return kept;
 }
 
 /// Where tiles go: bit 0: near A, 1: near B, 2: not of common clusters alone. Near neither: to be dropped.
@@ -195,21 +160,37 @@ typedef struct {
     uint32_t *mask[N_CLASSES], *first_mask[N_CLASSES];
 } sorted;
 
-/// Classes of tiles [k0, k1). Without a branch, for which class comes next cannot be foreseen; the scalar work runs beside the
-/// distances' vectors.
-ALWAYS void classify(const cpu_exact *query, const super_atoms *i, bool common, const cpu_tile *tile, int32_t k0, int32_t k1,
-                     uint32_t *class)
+/// Classes of tiles [k0, k1), to class[to..]. Without a branch, for which class comes next cannot be foreseen; the scalar work runs beside the
+/// distances' vectors. cut: tiles without a pair within keep2 leave the row. Returns where it ends.
+ALWAYS int32_t classify(const cpu_exact *query, const super_atoms *i, bool common, bool cut, cpu_tile *tile, int32_t k0, int32_t k1,
+                        int32_t to, uint32_t *class)
 {
-    const vf radius2 = vf_set(query->radius2);
+    const vf radius2 = vf_set(query->radius2), keep2 = vf_set(query->keep2);
     int32_t  k;
 
     for (k = k0; k < k1; k++) {
-        const int32_t  j = tile[k].j;
-        const uint32_t pairs = near_pairs(query, i, j, radius2) & tile[k].mask;
+        const cpu_tile t = tile[k];
+        const float   *line = query->xq + 16 * (size_t)t.j;
+        const vf       x = vf_every_group(line), y = vf_every_group(line + 4), z = vf_every_group(line + 8);
+        uint32_t       kept = 0;
+        const uint32_t a = near_bits(i, 0, x, y, z, radius2, cut, keep2, &kept);
+        const uint32_t pairs = (a | near_bits(i, 1, x, y, z, radius2, cut, keep2, &kept) << 16) & t.mask;
         const uint32_t near = (uint32_t)((pairs & 0xffff) != 0) | (uint32_t)(pairs > 0xffff) << 1;
 
-        class[k] = near | (common ? (uint32_t)query->column[j] >> 31 << 2 : OTHERS);
+        class[to] = near | (common ? (uint32_t)query->column[t.j] >> 31 << 2 : OTHERS);
+        if (cut) tile[to] = t;
+        to += cut ? kept != 0 : 1;
     }
+    return to;
+}
+
+/// All of them.
+ALWAYS void classify_all(const cpu_exact *query, const super_atoms *i, bool common, bool cut, cpu_tiles *of, uint32_t *class)
+{
+    const int32_t n_masked = classify(query, i, common, cut, of->tile, 0, of->n_masked, 0, class);
+
+    of->n = classify(query, i, common, cut, of->tile, of->n_masked, of->n, n_masked, class);
+    of->n_masked = n_masked;
 }
 
 /// Mask of a tile as its class has it: 32 bits for both halves, 16 of A or B alone.
@@ -279,15 +260,14 @@ static void add_part(const cpu_exact *query, bool common, const sorted *from, co
     inner->n_parts += inner->n_j > part->first;
 }
 
-void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, int32_t n, uint32_t *scratch,
-                                 cpu_inner *inner)
+void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner)
 {
     const int32_t *column = query->column;
     const bool     common = column && column[2 * query->super] >= 0 && column[2 * query->super + 1] >= 0;
     int32_t        n_masked[N_CLASSES];
     sorted         to;
     super_atoms    i;
-    const size_t   row = (size_t)n + 16; // and what the last store may write past its end
+    const size_t   row = (size_t)of->n + 16; // and what the last store may write past its end
     uint32_t      *class = scratch + row * (2 * N_CLASSES);
     int            c;
 
@@ -296,16 +276,18 @@ void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, const cpu_tile *tile, i
         to.mask[c] = to.first_mask[c] = scratch + row * (size_t)(N_CLASSES + c);
     }
     load_super(query, &i);
-    if (common)
-        classify(query, &i, true, tile, 0, n, class);
+    if (query->keep2 > 0)
+        classify_all(query, &i, common, true, of, class);
+    else if (common)
+        classify_all(query, &i, true, false, of, class);
     else
-        classify(query, &i, false, tile, 0, n, class);
-    place_masked(tile, class, 0, query->n_masked, &to);
+        classify_all(query, &i, false, false, of, class);
+    place_masked(of->tile, class, 0, of->n_masked, &to);
     for (c = 0; c < N_CLASSES; c++) n_masked[c] = (int32_t)(to.j[c] - to.first_j[c]);
     if (common)
-        place(true, tile, class, query->n_masked, n, &to);
+        place(true, of->tile, class, of->n_masked, of->n, &to);
     else
-        place(false, tile, class, query->n_masked, n, &to);
+        place(false, of->tile, class, of->n_masked, of->n, &to);
     if (common) add_part(query, true, &to, n_masked, inner);
     add_part(query, false, &to, n_masked, inner);
 }

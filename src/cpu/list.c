@@ -6,7 +6,8 @@
 // taken, so that only the cut-off, not the list radius, must fit into half the box.
 //
 // Steps for a super: mark its excluded partners; for each image, columns that are near give runs of clusters, from a table of
-// where along z they are; boxes around clusters are compared then, and last exact distances (trim). Tiles whose j lie in different regions go to
+// where along z they are; then boxes around clusters are compared. Exact distances are left to the first pruning (pair.c). Tiles whose
+// j lie in different regions go to
 // different entries, because an entry has one translation. Chunks of supers are built in parallel into arrays of their
 // own; their order, and so the list, does not depend on threads. Finally entries are dealt to threads by weight, contiguous.
 #include "cpu/list.h"
@@ -96,29 +97,34 @@ static void mark_self(uint32_t own[2], int sign)
     own[1] |= ~(0xffff | self << 16);
 }
 
-/// Cost of a tile and of an entry, in units of an eighth of half a tile's arithmetic.
-enum { WEIGHT_HALF = 8, WEIGHT_TILE = 5, WEIGHT_ENTRY = 40 };
+/// Cost of a tile with both halves and of an entry, in units of an eighth of half a tile's arithmetic.
+enum { WEIGHT_TILE = 21, WEIGHT_ENTRY = 40 };
 
-/// An entry from n clusters j of one region, unless exact distances leave none.
-static mds_status add_entry(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], const int32_t *j, int32_t n)
+/// An entry of n clusters j of one region.
+static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], const int32_t *j, int32_t n)
 {
-    cpu_list       *list = d->list;
-    double          t[3];
-    const float     r = (float)(list->radius_outer + CPU_ROUNDING);
-    const cpu_exact query = {.xq = d->xq, .radius2 = r * r, .t = t, .super = super};
-
     MDS_TRY(mds_grow(&chunk->entry, &chunk->cap_entry, chunk->n_entries + 1, sizeof *chunk->entry));
-    MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)n + 16, sizeof *chunk->tile));
-    mds_cpu_list_translation(list, image, super, j[0] / 2, t);
-    const cpu_trimmed kept = list->isa->trim(&query, lane->excluded, j, n, chunk->tile + chunk->n_tiles);
-    chunk->entry[chunk->n_entries] = (cpu_entry){.first = (int64_t)chunk->n_tiles,
-                                                 .super = super,
-                                                 .image = {image[0], image[1], image[2]},
-                                                 .n = kept.n,
-                                                 .n_masked = kept.n_masked,
-                                                 .weight = WEIGHT_ENTRY + WEIGHT_TILE * kept.n + WEIGHT_HALF * kept.n_halves};
-    chunk->n_tiles += (size_t)kept.n;
-    chunk->n_entries += kept.n > 0;
+    MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)n, sizeof *chunk->tile));
+    cpu_entry *entry = &chunk->entry[chunk->n_entries++];
+    cpu_tile  *tile = chunk->tile + chunk->n_tiles;
+
+    *entry = (cpu_entry){.first = (int64_t)chunk->n_tiles,
+                         .super = super,
+                         .image = {image[0], image[1], image[2]},
+                         .n = n,
+                         .weight = WEIGHT_ENTRY + WEIGHT_TILE * n};
+    for (int32_t k = 0; k < n; k++) {
+        const uint32_t excluded = lane->excluded[j[k]];
+
+        tile[k] = (cpu_tile){j[k], ~excluded};
+        if (excluded) { // seldom
+            const cpu_tile swap = tile[k];
+
+            tile[k] = tile[entry->n_masked];
+            tile[entry->n_masked++] = swap;
+        }
+    }
+    chunk->n_tiles += (size_t)n;
     return MDS_OK;
 }
 
@@ -128,7 +134,7 @@ static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, i
     const cpu_list *list = d->list;
     int32_t         left = n, k;
 
-    if (list->one_region) return n ? add_entry(d, lane, chunk, super, image, lane->found, n) : MDS_OK;
+    if (list->one_region) return n ? add_entry(lane, chunk, super, image, lane->found, n) : MDS_OK;
     while (left) {
         const double *origin = list->origin[lane->found[0] / 2];
         const int32_t here = left;
@@ -143,18 +149,20 @@ static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, i
             same += is_same;
             left += !is_same;
         }
-        MDS_TRY(add_entry(d, lane, chunk, super, image, lane->region, same));
+        MDS_TRY(add_entry(lane, chunk, super, image, lane->region, same));
     }
     return MDS_OK;
 }
 
-/// Column of a coordinate along axis k (0, 1): a monotonous map, clamped, so that a range of coordinates is a range of columns.
+/// Column of a coordinate along axis k (0, 1): a monotonous map, clamped, so that a range of coordinates is a range of columns. As in order.c.
 static int32_t column_index(const cpu_list *list, int k, double w)
 {
-    const double  s = floor((w / list->length[k] + 0.5) * list->n_column[k]);
-    const int32_t last = list->n_column[k] - 1;
+    return mds_cpu_clamped((w / list->length[k] + 0.5) * list->n_column[k], list->n_column[k]);
+}
 
-    return s <= 0 ? 0 : s >= last ? last : (int32_t)s;
+static int32_t up_to(int32_t a, int32_t most)
+{
+    return a < most ? a : most;
 }
 
 /// Box and bins of one column.
@@ -210,7 +218,8 @@ int32_t mds_cpu_list_near(const mds_device *d, cpu_lane *lane, const cpu_near *q
 {
     const cpu_list *list = d->list;
     const int32_t   nx = list->n_column[0];
-    const int32_t   x0 = column_index(list, 0, lo[0] - radius), x1 = column_index(list, 0, hi[0] + radius);
+    const int32_t   x0 = column_index(list, 0, lo[0] - radius);
+    const int32_t   x1 = up_to(column_index(list, 0, hi[0] + radius) + 1, nx - 1); // an atom may have been passed on by one (order.c)
     const int32_t   y0 = column_index(list, 1, lo[1] - radius), y1 = column_index(list, 1, hi[1] + radius);
     int32_t         y, n = 0;
 
@@ -417,5 +426,6 @@ mds_status mds_cpu_list_build(mds_device *d)
     }
     for (c = 0; c < list->n_chunks; c++) // the message stayed with the thread
         MDS_CHECK(list->chunk[c].status == MDS_OK, list->chunk[c].status, "out of memory for the pair list");
+    list->boxes_only = true;
     return deal(d);
 }

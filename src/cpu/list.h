@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pair list: private to search.c, copy.c, list.c, pair.c and the kernels. docs/theory/pair.md draws it.
+// The pair list: private to search.c, order.c, copy.c, list.c, pair.c and the kernels. docs/theory/pair.md draws it.
 //
 // i is a super of 8 atoms (two clusters, A and B), j a cluster of 4. The outer list holds, for every super, periodic
 // image and region of space, the clusters j within list_radius as (j, mask) tiles; it lives until the next search. The inner
@@ -22,6 +22,8 @@ enum {
 #define CPU_FARTHEST 1e8
 /// Where padding slots are in xq: beyond any cut-off. nm
 #define CPU_PADDING 1e4
+/// How far a super may reach along an axis. nm
+#define CPU_REACH 4.0
 /// How many atoms the guard looks at before it asks for a new list.
 #define CPU_FAST(n_atoms) ((n_atoms) / 100 + 8)
 /// Bound on what the rounding of float positions does to a distance. nm
@@ -94,6 +96,7 @@ struct cpu_list {
     size_t     n_chunks, cap_chunk;
     cpu_chunk *chunk;
     cpu_lane  *lane;       // [n_threads]
+    bool       boxes_only; // tiles are near by their boxes, and positions are those of the search: pruning cuts the outer list too
     bool       prune_due;
     bool       fresh;      // of this step's search
     bool       foreseen;   // xq_prune holds where atoms were expected halfway to the next prune
@@ -115,6 +118,21 @@ struct cpu_list {
     int64_t n_prunes, n_searches;
 };
 
+/// The whole number below s, in 0..n-1.
+static inline int32_t mds_cpu_clamped(double s, int32_t n)
+{
+    return s <= 0 ? 0 : s >= n - 1 ? n - 1 : (int32_t)s;
+}
+
+static inline int32_t mds_cpu_key_atom(uint64_t key)
+{
+    return (int32_t)(uint32_t)key;
+}
+
+/// Keys of all atoms from their places, grouped by column, each column by z and then atom id. Errors: MDS_E_MEMORY. order.c.
+mds_status mds_cpu_order_sort(mds_device *device);
+/// Number of atoms, from key `first` of n on, that make the next super. order.c.
+int32_t mds_cpu_order_length(const mds_device *device, const uint64_t *first, int32_t n);
 /// The outer list from the ordered particles, and each thread's share of it. Errors: MDS_E_MEMORY.
 mds_status mds_cpu_list_build(mds_device *device);
 /// Offsets of all slots for the present box. copy.c.

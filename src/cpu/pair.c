@@ -176,7 +176,7 @@ mds_status mds_cpu_pair_set(mds_device *d)
 static void prune(const mds_device *d, cpu_lane *lane)
 {
     const cpu_list *list = d->list;
-    const float     r = (float)(list->radius_inner + CPU_ROUNDING);
+    const float     r = (float)(list->radius_inner + CPU_ROUNDING), keep = (float)(list->radius_outer + CPU_ROUNDING);
     cpu_pair_args   common;
     size_t          c = lane->first_chunk, e = lane->first_entry;
 
@@ -184,17 +184,25 @@ static void prune(const mds_device *d, cpu_lane *lane)
     lane->inner.n_parts = 0;
     lane->inner.n_j = lane->inner.n_mask = 0;
     for (; c < list->n_chunks && (c < lane->end_chunk || (c == lane->end_chunk && lane->end_entry > 0)); c++, e = 0) {
-        const cpu_chunk *chunk = &list->chunk[c];
-        const size_t     end = c == lane->end_chunk ? lane->end_entry : chunk->n_entries;
+        cpu_chunk   *chunk = &list->chunk[c];
+        const size_t end = c == lane->end_chunk ? lane->end_entry : chunk->n_entries;
 
         for (; e < end; e++) {
-            const cpu_entry *entry = &chunk->entry[e];
-            const cpu_tile  *tile = chunk->tile + entry->first;
-            double           t[3];
+            cpu_entry *entry = &chunk->entry[e];
+            cpu_tiles  of = {chunk->tile + entry->first, entry->n, entry->n_masked};
+            double     t[3];
 
-            mds_cpu_list_translation(list, entry->image, entry->super, tile[0].j / 2, t);
-            const cpu_exact query = {.xq = list->xq_prune, .radius2 = r * r, .t = t, .super = entry->super, .n_masked = entry->n_masked, .column = common.column};
-            list->isa->prune(&query, tile, entry->n, lane->scratch, &lane->inner);
+            if (!of.n) continue;
+            mds_cpu_list_translation(list, entry->image, entry->super, of.tile[0].j / 2, t);
+            const cpu_exact query = {.xq = list->xq_prune,
+                                     .radius2 = r * r,
+                                     .keep2 = list->boxes_only ? keep * keep : 0,
+                                     .t = t,
+                                     .super = entry->super,
+                                     .column = common.column};
+            list->isa->prune(&query, &of, lane->scratch, &lane->inner);
+            entry->n = of.n;
+            entry->n_masked = of.n_masked;
         }
     }
 }
@@ -266,7 +274,7 @@ mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
     if (list->prune_due) {
         mds_timer_add(MDS_T_PRUNE, list->lane[0].seconds);
         list->n_prunes++;
-        list->prune_due = false;
+        list->prune_due = list->boxes_only = false;
     }
     mds_cpu_excluded(d, work);
     return MDS_OK;

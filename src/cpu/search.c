@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search: put the particles into cluster order and start a new pair list.
 //
-// Order. Atoms are wrapped (privately: x stays continuous) into the brick [0,ax) x [0,by) x [0,cz), which tiles space as
-// well as the box does when its rows are lower triangular. The brick is cut into columns along z with a square base,
-// wider than a cluster is long; each column is sorted by z, ties by atom id, and cut into supers of 8 = two clusters of 4; the last
-// super is filled up with padding. So the order depends on positions and input index alone. Without a box the brick spans
-// the bulk of the atoms and those outside belong to its outermost columns: every map from coordinate to column is clamped
-// and monotonous, and distances are taken from real boxes around atoms, so nothing depends on the brick being right.
+// Atoms are wrapped (privately: x stays continuous) into the brick [0,ax) x [0,by) x [0,cz), which tiles space as well as
+// the box does when its rows are lower triangular. The brick is cut into columns along z with a square base, wider than a cluster is
+// long; order.c sorts them and cuts them into supers of 8 = two clusters of 4. Without a box the brick spans the bulk of
+// the atoms and those outside belong to its outermost columns: every map from coordinate to column is clamped and
+// monotonous, and distances are taken from real boxes around atoms, so nothing depends on the brick being right.
 //
 // Regions. Each super belongs to a region of at most REGION nm, from whose middle the float copy (copy.c) is taken; it never
-// spans more than REACH nm: a wider gap is bridged by padding.
+// spans more than CPU_REACH nm: a wider gap is bridged by padding.
 #include "cpu/list.h"
 
 #include <math.h>
 #include <string.h>
 
 #define REGION 8.0 // nm: |xq| stays near 4 nm, where a float is spaced 2.4e-7 nm (4.8e-7 beyond)
-#define REACH 4.0  // nm
 #define PER_CUBE 7 // atoms in a cube as wide as a column
 
 mds_status mds_cpu_list_open(mds_device *d)
@@ -158,12 +156,6 @@ static void bulk(const mds_device *d, int axis, double *lo, double *hi)
     }
 }
 
-/// The whole number below s, in 0..n-1.
-static int32_t clamped(double s, int32_t n)
-{
-    return s <= 0 ? 0 : s >= n - 1 ? n - 1 : (int32_t)s;
-}
-
 /// Atoms per nm^3 where the atoms are: the mean over atoms of the density of the coarse cell they are in. In a
 /// homogeneous system N/V; beside empty space it stays that of the matter.
 static double local_density(const mds_device *d)
@@ -185,7 +177,7 @@ static double local_density(const mds_device *d)
         int32_t cell = 0;
 
         if (d->atom_of[i] < 0) continue;
-        for (k = 0; k < 3; k++) cell = cell * n[k] + clamped((double)list->place[i].w[k] * scale[k] + 0.5 * n[k], n[k]);
+        for (k = 0; k < 3; k++) cell = cell * n[k] + mds_cpu_clamped((double)list->place[i].w[k] * scale[k] + 0.5 * n[k], n[k]);
         count[cell]++;
     }
     for (i = 0; i < n[0] * n[1] * n[2]; i++) sum += (double)count[i] * count[i];
@@ -222,7 +214,7 @@ static mds_status set_frame(mds_device *d)
 
         list->n_column[k] = (int32_t)fmin(most, fmax(1, rint(list->length[k] / side)));
     }
-    list->narrow = list->periodic && list->length[0] < REACH * list->n_column[0] && list->length[1] < REACH * list->n_column[1];
+    list->narrow = list->periodic && 2 * list->length[0] < CPU_REACH * list->n_column[0] && list->length[1] < CPU_REACH * list->n_column[1];
     const size_t need = (size_t)list->n_column[0] * (size_t)list->n_column[1] + 1 + 16; // vectors may read past the end
     if (need > list->cap_column) {
         size_t c = list->cap_column;
@@ -239,141 +231,6 @@ static mds_status set_frame(mds_device *d)
 
 // --------------------------------------------------------------------------------------------- the order
 
-/// A key that sorts by z, then by atom id.
-static uint64_t key_of(float z, int32_t atom)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &z, sizeof bits);
-    bits ^= bits >> 31 ? 0xffffffffu : 0x80000000u;
-    return (uint64_t)bits << 32 | (uint32_t)atom;
-}
-
-static int32_t atom_of_key(uint64_t key)
-{
-    return (int32_t)(uint32_t)key;
-}
-
-static float z_of_key(uint64_t key)
-{
-    uint32_t bits = (uint32_t)(key >> 32);
-    float    z;
-
-    bits ^= bits >> 31 ? 0x80000000u : 0xffffffffu;
-    memcpy(&z, &bits, sizeof z);
-    return z;
-}
-
-/// a[0..na) and b[0..nb), both sorted, into `to`.
-static void merge(const uint64_t *a, int32_t na, const uint64_t *b, int32_t nb, uint64_t *to)
-{
-    int32_t i = 0, j = 0;
-
-    while (i < na && j < nb) {
-        const uint64_t p = a[i], q = b[j];
-        const bool     second = q < p; // no branch: cannot be foreseen
-
-        to[i + j] = second ? q : p;
-        i += !second;
-        j += second;
-    }
-    to += i + j;
-    memcpy(to, a + i, (size_t)(na - i) * sizeof *to);
-    memcpy(to + (na - i), b + j, (size_t)(nb - j) * sizeof *to);
-}
-
-/// Merge sort of short runs that were sorted by insertion; `swap` is room for as many.
-static void sort_keys(uint64_t *key, uint64_t *swap, int32_t n)
-{
-    enum { RUN = 8 };
-    uint64_t *from = key, *to = swap;
-    int32_t   start, run, k, l;
-
-    for (start = 0; start < n; start += RUN)
-        for (k = start + 1; k < n && k < start + RUN; k++) {
-            const uint64_t here = key[k];
-
-            for (l = k; l > start && key[l - 1] > here; l--) key[l] = key[l - 1];
-            key[l] = here;
-        }
-    for (run = RUN; run < n; run *= 2) {
-        for (start = 0; start < n; start += 2 * run) {
-            const int32_t middle = start + run < n ? start + run : n, end = middle + run < n ? middle + run : n;
-
-            merge(from + start, middle - start, from + middle, end - middle, to + start);
-        }
-        uint64_t *other = from;
-        from = to;
-        to = other;
-    }
-    if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
-}
-
-/// Keys of all atoms, grouped by column, each column by z and then atom id.
-static mds_status sort_atoms(mds_device *d)
-{
-    cpu_list     *list = d->list;
-    const int32_t nx = list->n_column[0], ny = list->n_column[1], n_columns = nx * ny;
-    const double  scale[2] = {nx / list->length[0], ny / list->length[1]};
-    int32_t       slot, c;
-
-    if (!list->key) MDS_TRY(mds_alloc(&list->key, (size_t)d->n_atoms, sizeof *list->key));
-    if (!list->key_swap) MDS_TRY(mds_alloc(&list->key_swap, (size_t)d->n_atoms, sizeof *list->key_swap));
-#pragma omp parallel for schedule(static) num_threads(d->n_threads)
-    for (slot = 0; slot < d->n_slots; slot++) { // as column_index in list.c
-        cpu_place *at = &list->place[slot];
-
-        if (d->atom_of[slot] >= 0)
-            at->column = clamped((double)at->w[1] * scale[1] + 0.5 * ny, ny) * nx + clamped((double)at->w[0] * scale[0] + 0.5 * nx, nx);
-    }
-    memset(list->column_key, 0, ((size_t)n_columns + 1) * sizeof *list->column_key);
-    for (slot = 0; slot < d->n_slots; slot++)
-        if (d->atom_of[slot] >= 0) list->column_key[list->place[slot].column + 1]++;
-    for (c = 0; c < n_columns; c++) list->column_key[c + 1] += list->column_key[c];
-    for (slot = 0; slot < d->n_slots; slot++) {
-        const cpu_place *at = &list->place[slot];
-
-        if (d->atom_of[slot] >= 0) list->key[list->column_key[at->column]++] = key_of(at->w[2], d->atom_of[slot]);
-    }
-    for (c = n_columns; c > 0; c--) list->column_key[c] = list->column_key[c - 1];
-    list->column_key[0] = 0;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(d->n_threads)
-    for (c = 0; c < n_columns; c++)
-        sort_keys(list->key + list->column_key[c], list->key_swap + list->column_key[c],
-                  list->column_key[c + 1] - list->column_key[c]);
-    return MDS_OK;
-}
-
-static const float *place_of(const mds_device *d, uint64_t key)
-{
-    return d->list->place[d->slot_of[atom_of_key(key)]].w;
-}
-
-/// Number of atoms, from key `first` on, that make the next super.
-static int32_t super_length(const mds_device *d, const uint64_t *first, int32_t n)
-{
-    const float reach = (float)REACH;
-    float       lo[3], hi[3];
-    int32_t     i;
-    int         k;
-
-    if (n > CPU_SUPER) n = CPU_SUPER;
-    while (z_of_key(first[n - 1]) - z_of_key(first[0]) > reach) n--;
-    if (d->list->narrow) return n;
-    memcpy(lo, place_of(d, first[0]), sizeof lo);
-    memcpy(hi, lo, sizeof hi);
-    for (i = 1; i < n; i++) {
-        const float *w = place_of(d, first[i]);
-
-        for (k = 0; k < 2; k++) {
-            lo[k] = w[k] < lo[k] ? w[k] : lo[k];
-            hi[k] = w[k] > hi[k] ? w[k] : hi[k];
-            if (hi[k] - lo[k] > reach) return i;
-        }
-    }
-    return n;
-}
-
 /// First cluster of every column, counting two for each super.
 static mds_status count_supers(mds_device *d)
 {
@@ -386,7 +243,7 @@ static mds_status count_supers(mds_device *d)
     for (c = 0; c < n_columns; c++) {
         int32_t at = list->column_key[c], n = 0;
 
-        for (; at < list->column_key[c + 1]; n++) at += super_length(d, list->key + at, list->column_key[c + 1] - at);
+        for (; at < list->column_key[c + 1]; n++) at += mds_cpu_order_length(d, list->key + at, list->column_key[c + 1] - at);
         list->column_start[c] = n;
     }
     for (c = 0; c < n_columns; c++) {
@@ -489,7 +346,7 @@ static void fill_super(mds_device *d, int32_t super, const uint64_t *key, int32_
     for (i = 0; i < CPU_SUPER; i++) {
         double w[3];
 
-        order[i] = i < n ? d->slot_of[atom_of_key(key[i])] : -1;
+        order[i] = i < n ? d->slot_of[mds_cpu_key_atom(key[i])] : -1;
         memset(image[i], 0, sizeof image[i]);
         if (i < n) wrap(list, d->x[order[i]], w, image[i]);
     }
@@ -512,7 +369,7 @@ static void fill(mds_device *d)
         int32_t at = list->column_key[c], super = list->column_start[c] / 2;
 
         while (at < list->column_key[c + 1]) {
-            const int32_t n = super_length(d, list->key + at, list->column_key[c + 1] - at);
+            const int32_t n = mds_cpu_order_length(d, list->key + at, list->column_key[c + 1] - at);
 
             fill_super(d, super++, list->key + at, n);
             at += n;
@@ -625,7 +482,7 @@ mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
     if (lost >= 0) return refuse(d, MDS_FAULT_NOT_FINITE, lost);
     if (!fits(d)) return refuse(d, MDS_FAULT_CUTOFF, -1);
     MDS_TRY(set_frame(d));
-    MDS_TRY(sort_atoms(d));
+    MDS_TRY(mds_cpu_order_sort(d));
     MDS_TRY(count_supers(d));
     MDS_TRY(reserve(d));
     fill(d);
