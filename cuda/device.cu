@@ -100,8 +100,8 @@ static __global__ void k_forces(gpu_view p)
     if (p.control->tripped || i >= p.n_atoms) return;
     const int slot = p.slot_of[i];
     for (k = 0; k < 3; k++) {
-        p.f[i][k] = (double)(long long)p.force[k][slot] * (1 / (double)GPU_FORCE_SCALE);
-        p.force[k][slot] = 0;
+        p.f[i][k] = (double)(long long)p.force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
+        p.force[slot][k] = 0;
     }
 }
 

@@ -68,7 +68,7 @@ typedef struct {
     float4       *xq;                      // [n_slots] x + image - origin of the block, nm; charge times sqrt(MDS_COULOMB). Padding: far away, 0
     float4       *origin;                  // [n_blocks] nm, on a raster of 2^-10 nm, so that differences of two are exact
     uint4        *fraction;                // [n_slots] 2^32 times the fractional coordinates, wrapped; w unused. Periodic boxes only
-    unsigned long long *force[3];          // [n_slots] fixed point; 0 after finish
+    unsigned long long (*force)[4];        // [n_slots] fixed point, the fourth unused: a slot is one sector of 32 bytes; 0 after finish
 } gpu_view;
 
 /// One piece of the pair list: some j atoms against one block in one periodic image.
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void gpu_fault(gpu_control *c, unsigned bit, i
 /// Component k of a force on a slot, kJ/mol/nm, added to its sum.
 static __device__ __forceinline__ void gpu_add_force(const gpu_view *p, int slot, int k, float f)
 {
-    if (!gpu_add_fixed(&p->force[k][slot], f, GPU_FORCE_SCALE))
+    if (!gpu_add_fixed(&p->force[slot][k], f, GPU_FORCE_SCALE))
         gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
 }
 
@@ -165,7 +165,7 @@ static __device__ __forceinline__ void gpu_add_force_double(const gpu_view *p, i
     const double limit = 576460752303423488.0, scaled = f * (double)GPU_FORCE_SCALE;
     const bool   fits = fabs(scaled) < limit;
 
-    atomicAdd(&p->force[k][slot], (unsigned long long)__double2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0));
+    atomicAdd(&p->force[slot][k], (unsigned long long)__double2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0));
     if (!fits) gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
 }
 

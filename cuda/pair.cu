@@ -4,10 +4,11 @@
 // One warp works on a chunk: at most 64 entries j against a block of 32 atoms i. A step takes four entries. Lane l holds the four
 // atoms (l & 7) of the block's octets in registers, and atom j number l >> 3 of the step: four pairs a lane, 128 a warp, and an
 // octet that none of the four is near to is left out, which all lanes see alike. Forces on i gather in registers until the chunk ends;
-// those on j are summed over a row's octets in registers, over its eight lanes by four exchanges, and added to memory by three of them.
+// those on j are summed over a row's octets in registers, over its eight lanes by four exchanges, and added to memory by three of them at
+// once: the components of a slot lie in one sector, which is what atomics are counted in.
 //
 //     a step    16 bytes of entries a warp; a j atom 32 bytes of position and origin, 8 of LJ; 4 exchanges, 1 fixed-point sum a lane
-//     a chunk   its block: 24 bytes an atom; 9 exchanges, 3 fixed-point sums a lane
+//     a chunk   its block: 24 bytes an atom; 16 exchanges, 4 fixed-point sums a lane
 //     a slot    36 to 45 instructions (measured from the code: docs/gpu.md), none of them in double
 //
 // Positions are taken relative to the origin of the i block: the difference of two origins and the raster part of the image vector
@@ -211,13 +212,14 @@ template <int ENERGY>
 static __device__ __forceinline__ void end_chunk(const pair_args *a, int block, int lane, const atoms_i *i, chunk_sums *s,
                                                  unsigned long long sum[N_TERMS], unsigned *fault)
 {
-    const float fx = pair_sum_rows(i->fx, lane), fy = pair_sum_rows(i->fy, lane), fz = pair_sum_rows(i->fz, lane);
-    const int   slot = GPU_BLOCK * block + lane;
-    int         o;
+    const int row = lane / GPU_OCTET, slot = GPU_BLOCK * block + lane % GPU_OCTET;
+    int       o;
 
-    gpu_add_force(&a->view, slot, 0, fx);
-    gpu_add_force(&a->view, slot, 1, fy);
-    gpu_add_force(&a->view, slot, 2, fz);
+    GPU_UNROLL
+    for (o = 0; o < OCTETS; o++) {
+        const float f = pair_sum_rows(i->fx[o], i->fy[o], i->fz[o], lane);
+        if (row < 3) gpu_add_force(&a->view, slot + GPU_OCTET * o, row, f);
+    }
     if (!ENERGY) return;
     GPU_UNROLL
     for (o = 0; o < OCTETS; o++) add_virial(s, i->x[o], i->y[o], i->z[o], i->fx[o], i->fy[o], i->fz[o]);

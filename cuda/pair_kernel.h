@@ -175,18 +175,18 @@ static __device__ __forceinline__ float pair_sum_row(float x, float y, float z, 
     return sum + __shfl_xor_sync(GPU_ALL, sum, 4);
 }
 
-/// v[o] of octet o summed over the four rows; row r keeps octet r.
-static __device__ __forceinline__ float pair_sum_rows(const float v[4], int lane)
+/// x, y and z summed over the four rows: the sum of x is in row 0, of y in rows 1 and 3, of z in row 2.
+static __device__ __forceinline__ float pair_sum_rows(float x, float y, float z, int lane)
 {
     const bool  odd = lane & 8, upper = lane & 16;
-    const float give_0 = odd ? v[0] : v[1], give_1 = odd ? v[2] : v[3];
-    float       low = odd ? v[1] : v[0], high = odd ? v[3] : v[2];
+    const float give = odd ? x : y;
+    float       sum = odd ? y : x;
 
-    low += __shfl_xor_sync(GPU_ALL, give_0, 8);
-    high += __shfl_xor_sync(GPU_ALL, give_1, 8);
-    const float give = upper ? low : high;
-    const float sum = upper ? high : low;
-    return sum + __shfl_xor_sync(GPU_ALL, give, 16);
+    sum += __shfl_xor_sync(GPU_ALL, give, 8);
+    z += __shfl_xor_sync(GPU_ALL, z, 8);
+    const float give_2 = upper || odd ? sum : z; // of odd rows both have y
+    sum = upper && !odd ? z : sum;
+    return sum + __shfl_xor_sync(GPU_ALL, give_2, 16);
 }
 
 #endif

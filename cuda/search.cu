@@ -308,7 +308,7 @@ static __global__ void __launch_bounds__(THREADS) k_blocks(gpu_view p, const gpu
     // padding is nowhere near anything, and never changes
     p.xq[slot] = make_float4(1e4f + 8.0f * (float)lane, 1e4f, 1e4f + 8.0f * (float)(block % 1024), real ? (float)p.charge[a.atom] * charge_scale : 0);
     p.fraction[slot] = make_uint4(0, 0, 0, 0);
-    p.force[0][slot] = p.force[1][slot] = p.force[2][slot] = 0;
+    p.force[slot][0] = p.force[slot][1] = p.force[slot][2] = p.force[slot][3] = 0;
     if (real) p.slot_of[a.atom] = slot;
 }
 
@@ -427,16 +427,16 @@ static mds_status reserve(mds_device *d)
 {
     gpu_view    *p = &d->view;
     const size_t n = (size_t)p->n_slots;
-    size_t       room[7], most = 0;
+    size_t       room[5], most = 0;
     int          k;
 
-    for (k = 0; k < 7; k++) room[k] = d->n_slots_room;
+    for (k = 0; k < 5; k++) room[k] = d->n_slots_room;
     MDS_TRY(gpu_room(&p->atom_of, &room[0], n));
     MDS_TRY(gpu_room(&p->xq, &room[1], n));
     MDS_TRY(gpu_room(&p->fraction, &room[2], n));
-    for (k = 0; k < 3; k++) MDS_TRY(gpu_room(&p->force[k], &room[3 + k], n));
-    MDS_TRY(gpu_room(&p->origin, &room[6], n)); // one in 32 would do
-    for (k = 0; k < 7; k++) most = room[k] > most ? room[k] : most;
+    MDS_TRY(gpu_room(&p->force, &room[3], n));
+    MDS_TRY(gpu_room(&p->origin, &room[4], n)); // one in 32 would do
+    for (k = 0; k < 5; k++) most = room[k] > most ? room[k] : most;
     d->n_slots_room = most;
     return MDS_OK;
 }
@@ -515,7 +515,7 @@ void GPU_NAME(search_close)(mds_device *d)
     GPU_NAME(list_close)(d);
     GPU_NAME(scan_close)(&s->scan);
     const void *const memory[] = {s->bounds, s->coarse, s->key, s->item, s->arrival, s->sorted, s->cell, s->column, s->range,
-                                  p->atom_of, p->xq, p->fraction, p->origin, p->force[0], p->force[1], p->force[2]};
+                                  p->atom_of, p->xq, p->fraction, p->origin, p->force};
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
     if (s->totals) (void)cudaFreeHost(s->totals);
     mds_free(s);

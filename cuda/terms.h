@@ -86,7 +86,7 @@ static __device__ __forceinline__ long long term_units(float f, unsigned *fault)
 /// Units onto a slot. Two's complement wraps, so they are added as unsigned numbers.
 static __device__ __forceinline__ void term_add(const gpu_view *p, int slot, int k, long long units)
 {
-    atomicAdd(&p->force[k][slot], (unsigned long long)units);
+    atomicAdd(&p->force[slot][k], (unsigned long long)units);
 }
 
 /// Forces f on n - 1 atoms of a term, minus their sum on the last. slot [n], f [n - 1][3] kJ/mol/nm.

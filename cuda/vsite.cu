@@ -129,8 +129,8 @@ template <bool sums> static __global__ void __launch_bounds__(TERM_THREADS) k_sp
         double    f[3];
 
         for (k = 0; k < 3; k++) {
-            f[k] = (double)(long long)p.force[k][slot] * (1 / (double)GPU_FORCE_SCALE);
-            p.force[k][slot] = 0;
+            f[k] = (double)(long long)p.force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
+            p.force[slot][k] = 0;
         }
         if (v.kind[s] == MDS_VSITE_LINEAR) {
             for (j = v.start[s]; j < v.start[s + 1]; j++) {

@@ -372,7 +372,7 @@ static void one_charge_is_enough(void)
         r.params.coulomb = forms[form];
         TAKES_LJ_ALONE(&r, false);
         check("two ions in argon", &r);
-        for (int k = 0; k < 3; k++) r.state.x[234][k] = r.state.x[17][k] + (k == 2 ? 0.3 : 0); // near each other
+        for (int k = 0; k < 3; k++) r.state.x[234][k] = r.state.x[17][k] + (k == 1 ? 0.3 : 0); // near each other, and not on top of a third
         check("a pair of ions in argon", &r);
     }
     drop(&r);
