@@ -335,6 +335,13 @@ static mds_status poll(mds_device *d, mds_poll *out)
     return MDS_OK;
 }
 
+/// New lists: what was recorded reads the old ones.
+static mds_status search(mds_device *d, const mds_domain *domain)
+{
+    GPU_NAME(graph_forget)(d);
+    return GPU_NAME(search)(d, domain);
+}
+
 // ----------------------------------------------------------------------------------------- begin and finish
 
 mds_status GPU_NAME(refresh)(mds_device *d)
@@ -374,7 +381,7 @@ const mds_backend GPU_TABLE = {
     GPU_LABEL, MDS_CAP_REPLAY,
     device_open, device_close, describe, flavours, flavour, GPU_NAME(figures), devices,
     upload, set, GPU_NAME(observe), GPU_NAME(collect), poll,
-    GPU_NAME(search), begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
+    search, begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
     GPU_NAME(replay),
 };
