@@ -13,7 +13,7 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
 {
     enum { COLUMNS = ORDER * ORDER, ROW = (3 * ORDER) | 1, PART = COLUMNS | 1 }; // odd: no two lanes in one bank
     GPU_SHARED(float2, weight, [GPU_BLOCK][ROW]); // theta and theta'
-    GPU_SHARED(int, offset, [GPU_BLOCK][ROW]);
+    GPU_SHARED(unsigned, offset, [GPU_BLOCK][ROW]);
     GPU_SHARED(float, part, [3][GPU_BLOCK][PART]); // -dE/du of a column
     GPU_SHARED(float, slope, [3][GPU_BLOCK]);      // and of an atom
     GPU_SHARED(float, inverse, [3][3]);
@@ -31,7 +31,7 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
             const int at = cell + j;
 
             weight[atom][k * ORDER + j] = make_float2(q * theta[j], q * rise[j]);
-            offset[atom][k * ORDER + j] = (at < 0 ? at + n : at) * stride;
+            offset[atom][k * ORDER + j] = (unsigned)((at < 0 ? at + n : at) * stride);
         }
     } else if (atom < 9) {
         const int row = atom / 3, l = atom % 3;
@@ -39,14 +39,14 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
         inverse[row][l] = (float)(p.control->inverse[row][l] * m.norm * mesh_pick(l, m.n[0], m.n[1], m.n[2]));
     }
     __syncthreads();
-    for (int c = t; c < GPU_BLOCK * COLUMNS; c += MESH_THREADS) {
-        const int     of = c / COLUMNS, column = c % COLUMNS, y = ORDER + column / ORDER, z = 2 * ORDER + c % ORDER;
-        const float2 *here = weight[of], wy = here[y], wz = here[z];
-        const float  *from = m.real + (offset[of][y] + offset[of][z]);
-        float         sum = 0, rise = 0;
+    for (unsigned c = threadIdx.x; c < GPU_BLOCK * COLUMNS; c += MESH_THREADS) {
+        const unsigned of = c / COLUMNS, column = c % COLUMNS, y = ORDER + column / ORDER, z = 2 * ORDER + c % ORDER;
+        const float2  *here = weight[of], wy = here[y], wz = here[z];
+        const unsigned yz = offset[of][y] + offset[of][z];
+        float          sum = 0, rise = 0;
 
         for (int j = 0; j < ORDER; j++) {
-            const float phi = __ldg(from + offset[of][j]);
+            const float phi = __ldg(&m.real[yz + offset[of][j]]);
 
             sum += here[j].x * phi;
             rise += here[j].y * phi;

@@ -15,8 +15,8 @@
 
 /// A point's weight in one direction, and its share of the index.
 typedef struct __align__(8) {
-    float weight;
-    int   offset;
+    float    weight;
+    unsigned offset;
 } mesh_point;
 
 template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_spread(gpu_view p, mesh_view m)
@@ -36,18 +36,18 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_sp
         for (int j = 0; j < ORDER; j++) {
             const int at = cell + j;
 
-            point[atom][k * ORDER + j] = mesh_point{q * theta[j], (at < 0 ? at + n : at) * stride};
+            point[atom][k * ORDER + j] = mesh_point{q * theta[j], (unsigned)((at < 0 ? at + n : at) * stride)};
         }
     }
     __syncthreads();
-    for (int c = t; c < GPU_BLOCK * COLUMNS; c += MESH_THREADS) {
+    for (unsigned c = threadIdx.x; c < GPU_BLOCK * COLUMNS; c += MESH_THREADS) { // unsigned: divisions are a shift or a product
         const mesh_point *here = point[c / COLUMNS];
         const mesh_point  y = here[ORDER + c % COLUMNS / ORDER], z = here[2 * ORDER + c % ORDER];
         const float       qyz = y.weight * z.weight;
-        int              *to = m.charge + (y.offset + z.offset);
+        const unsigned    yz = y.offset + z.offset;
 
         if (qyz == 0) continue; // padding, atoms without charge
-        for (int j = 0; j < ORDER; j++) atomicAdd(to + here[j].offset, __float2int_rn(qyz * here[j].weight));
+        for (int j = 0; j < ORDER; j++) atomicAdd(&m.charge[yz + here[j].offset], __float2int_rn(qyz * here[j].weight));
     }
 }
 
