@@ -7,6 +7,8 @@
 //   FFT      cuFFT complex to real, which may ruin the waves
 //   gather   forces from derivatives of the weights, to the sums that all stages share (gather.cu)
 //
+// Small meshes go from fixed-point charges to the potential in one block instead (fft.cu); that counts as solve.
+//
 // All of it is queued on the mesh's own stream, beside the pair kernels. When the stop word is set the kernels fall through; the
 // transforms run on what is there, which does no harm: nothing is spread into a mesh that is not cleared in the same step.
 //
@@ -38,7 +40,7 @@ mds_status GPU_NAME(mesh_open)(mds_device *d)
 static void forget_mesh(gpu_mesh *m)
 {
     const mesh_view *v = &m->view;
-    const void      *memory[] = {v->charge, v->real, v->wave, v->moduli[0], v->moduli[1], v->moduli[2]};
+    const void      *memory[] = {v->charge, v->real, v->wave, v->moduli[0], v->moduli[1], v->moduli[2], v->turn};
 
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
     if (m->forward) (void)cufftDestroy(m->forward);
@@ -47,6 +49,7 @@ static void forget_mesh(gpu_mesh *m)
     m->view.charge = NULL;
     m->view.real = NULL;
     m->view.wave = NULL;
+    m->view.turn = NULL;
     m->view.moduli[0] = m->view.moduli[1] = m->view.moduli[2] = NULL;
     m->order = 0;
 }
@@ -100,6 +103,19 @@ fail:
     return status;
 }
 
+static mds_status copy_turns(mesh_view *v)
+{
+    float2    *turn;
+    mds_status status;
+
+    MDS_TRY(mds_alloc(&turn, (size_t)v->half, sizeof *turn));
+    for (int k = 0; k < v->half; k++)
+        turn[k] = make_float2((float)cos(2 * MDS_PI * k / v->n[2]), (float)sin(2 * MDS_PI * k / v->n[2]));
+    status = gpu_copy_in(&v->turn, turn, v->half);
+    mds_free(turn);
+    return status;
+}
+
 /// The cubic through values at Chebyshev's points (1 + cos((2i + 1) pi/8))/2 of a cell, in powers of the place in it.
 static float4 cubic_through(const double at[4], const double value[4])
 {
@@ -144,6 +160,19 @@ fail:
     return status;
 }
 
+static mds_status make_plans(mds_device *d)
+{
+    gpu_mesh   *m = d->mesh;
+    mesh_view  *v = &m->view;
+
+    MDS_TRY(gpu_alloc(&v->wave, (size_t)v->n[0] * (size_t)v->n[1] * (size_t)v->half));
+    FFT_TRY(cufftPlan3d(&m->forward, v->n[0], v->n[1], v->n[2], CUFFT_R2C));
+    FFT_TRY(cufftPlan3d(&m->backward, v->n[0], v->n[1], v->n[2], CUFFT_C2R));
+    FFT_TRY(cufftSetStream(m->forward, d->mesh_stream));
+    FFT_TRY(cufftSetStream(m->backward, d->mesh_stream));
+    return MDS_OK;
+}
+
 static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
 {
     gpu_mesh    *m = d->mesh;
@@ -162,15 +191,12 @@ static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
     set_scale(m);
     MDS_TRY(gpu_alloc(&v->charge, room));
     MDS_TRY(gpu_alloc(&v->real, room));
-    MDS_TRY(gpu_alloc(&v->wave, (size_t)grid[0] * (size_t)grid[1] * (size_t)v->half));
     GPU_TRY(cudaMemset(v->charge, 0, room * sizeof *v->charge));
     GPU_TRY(cudaMemset(v->real, 0, room * sizeof *v->real));
     for (int k = 0; k < 3; k++) MDS_TRY(copy_moduli(m, k));
-    FFT_TRY(cufftPlan3d(&m->forward, grid[0], grid[1], grid[2], CUFFT_R2C));
-    FFT_TRY(cufftPlan3d(&m->backward, grid[0], grid[1], grid[2], CUFFT_C2R));
-    FFT_TRY(cufftSetStream(m->forward, d->mesh_stream));
-    FFT_TRY(cufftSetStream(m->backward, d->mesh_stream));
-    return MDS_OK;
+    MDS_TRY(copy_turns(v));
+    m->way = m->wish != MESH_CUFFT && GPU_NAME(mesh_fits)(v, m->wish == MESH_BLOCK) ? MESH_BLOCK : MESH_CUFFT;
+    return m->way == MESH_CUFFT ? make_plans(d) : MDS_OK;
 }
 
 mds_status GPU_NAME(mesh_set)(mds_device *d)
@@ -199,12 +225,22 @@ mds_status GPU_NAME(mesh)(mds_device *d, mds_phase phase, mds_work work)
     if (d->params.coulomb != MDS_COULOMB_PME) return MDS_OK;
     MDS_CHECK(d->periodic, MDS_E_INPUT, "PME needs a box");
     if (all || phase == MDS_SPREAD) MDS_TRY(GPU_NAME(mesh_spread)(d));
-    if (all || phase == MDS_FFT) {
+    if (m->way == MESH_BLOCK && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_transform)(d, work));
+    if (m->way == MESH_CUFFT && (all || phase == MDS_FFT)) {
         MDS_TRY(GPU_NAME(mesh_convert)(d));
         FFT_TRY(cufftExecR2C(m->forward, m->view.real, m->view.wave));
     }
-    if (all || phase == MDS_SOLVE) MDS_TRY(GPU_NAME(mesh_solve)(d, work));
-    if (all || phase == MDS_IFFT) FFT_TRY(cufftExecC2R(m->backward, m->view.wave, m->view.real));
+    if (m->way == MESH_CUFFT && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_solve)(d, work));
+    if (m->way == MESH_CUFFT && (all || phase == MDS_IFFT)) FFT_TRY(cufftExecC2R(m->backward, m->view.wave, m->view.real));
     if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_gather)(d));
     return MDS_OK;
+}
+
+/// For tests: do it this way where it can be done. Returns the way taken.
+extern "C" int GPU_NAME(mesh_choose)(mds_device *d, int way);
+int GPU_NAME(mesh_choose)(mds_device *d, int way)
+{
+    d->mesh->wish = (mesh_way)way;
+    d->mesh->order = 0;
+    return GPU_NAME(mesh_set)(d) == MDS_OK ? (int)d->mesh->way : -1;
 }

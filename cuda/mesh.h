@@ -23,22 +23,29 @@ typedef struct {
     float        *real;                // [the same] units, then the potential
     float2       *wave;                // [n0][n1][half] of units, then of the potential
     const float  *moduli[3];           // [n[k]] |b(m)|^2
+    const float2 *turn;                // [half] cos, sin of 2 pi k/n[2]
     const float4 *spectrum, *slope;    // [cells] cubics of ghat, of k dghat/dk over k in steps of 1/rate
     int           cells;
     float         rate;                // cells a 1/nm
     double        background;          // energy of a net charge's background times volume, kJ/mol nm^3
 } mesh_view;
 
+/// How charges become potential: by cuFFT, or in one block (fft.cu).
+typedef enum { MESH_CHOOSE, MESH_CUFFT, MESH_BLOCK } mesh_way;
+
 struct gpu_mesh {
     mesh_view   view;
     double      largest;               // charge, sqrt(MDS_COULOMB) e
     int         order, planned[3];     // the mesh that there are arrays and plans for; 0: none
-    cufftHandle forward, backward;
+    mesh_way    wish, way;             // what a test asks for; what is done
+    cufftHandle forward, backward;     // MESH_CUFFT
 };
 
 mds_status GPU_NAME(mesh_spread)(mds_device *d);              // enqueue: charges onto the fixed-point mesh
 mds_status GPU_NAME(mesh_convert)(mds_device *d);             // enqueue: that mesh to float, and cleared for the next step
 mds_status GPU_NAME(mesh_solve)(mds_device *d, mds_work work); // enqueue: waves times their influence factors, energy, virial
+bool       GPU_NAME(mesh_fits)(const mesh_view *m, bool wanted); // can the mesh be done in one block, and (if not wanted) is it worth it?
+mds_status GPU_NAME(mesh_transform)(mds_device *d, mds_work work); // enqueue, in place of convert, FFT, solve, FFT: all of it in one block
 mds_status GPU_NAME(mesh_gather)(mds_device *d);              // enqueue: forces
 
 /// Launch the kernel of the mesh's order.

@@ -9,100 +9,16 @@
 // The half m2 >= 0 of the waves is kept. At m = n/2 the sign is a matter of choice and in a skewed box changes |K|: m = n/2 goes to
 // -n/2 in the first two directions, to n/2 in the third. Where a wave and its opposite are both in the half (m2 = 0 or n2/2)
 // both get the mean of their factors: what comes back is real, whatever the inverse transform makes of these planes.
-#include "mesh.h"
-
-#include "base/units.h"
-
-enum { SUMS = 7 }; // energy; xx, xy, xz, yy, yz, zz of sum E_K (K ghat'/ghat - 2) K K/K^2
-
-/// Of a box, in shared memory.
-typedef struct {
-    float vector[6]; // 2 pi times the inverse: 00, 10, 11, 20, 21, 22
-    float green;     // 4 pi/V times the charge of a unit of the mesh
-} mesh_box;
-
-static __device__ __forceinline__ float cubic(const float4 *table, float at, int cells)
-{
-    const int    i = min((int)at, cells - 1);
-    const float  s = fminf(at - (float)i, 1.0f); // beyond the table its last value: of the order of the split's own error
-    const float4 c = __ldg(table + i);
-
-    return fmaf(fmaf(fmaf(c.w, s, c.z), s, c.y), s, c.x);
-}
-
-/// A wave vector, and its factor without the moduli.
-typedef struct {
-    float k[3], k2, at, green, factor;
-} mesh_wave;
-
-static __device__ __forceinline__ mesh_wave wave_of(const mesh_view *m, const mesh_box *box, int i, int j, int l)
-{
-    const float x = (float)i, y = (float)j, z = (float)l;
-    mesh_wave   w;
-
-    w.k[0] = box->vector[0] * x;
-    w.k[1] = fmaf(box->vector[1], x, box->vector[2] * y);
-    w.k[2] = fmaf(box->vector[3], x, fmaf(box->vector[4], y, box->vector[5] * z));
-    w.k2 = fmaf(w.k[0], w.k[0], fmaf(w.k[1], w.k[1], w.k[2] * w.k[2]));
-    w.green = w.k2 > 0 ? box->green / w.k2 : 0.0f;
-    w.at = sqrtf(w.k2) * m->rate;
-    w.factor = w.green * cubic(m->spectrum, w.at, m->cells);
-    return w;
-}
-
-/// Terms of a wave with the square s2 of its amplitude.
-static __device__ __forceinline__ void add_terms(const mesh_view *m, const mesh_wave *w, float s2, float sum[SUMS])
-{
-    const float energy = s2 * w->factor;
-    const float part = w->k2 > 0 ? (s2 * w->green * cubic(m->slope, w->at, m->cells) - 2 * energy) / w->k2 : 0.0f;
-
-    sum[0] += energy;
-    sum[1] += part * w->k[0] * w->k[0];
-    sum[2] += part * w->k[0] * w->k[1];
-    sum[3] += part * w->k[0] * w->k[2];
-    sum[4] += part * w->k[1] * w->k[1];
-    sum[5] += part * w->k[1] * w->k[2];
-    sum[6] += part * w->k[2] * w->k[2];
-}
-
-/// Sums of all threads of a block, in units of the mesh, into those of the step.
-static __device__ __forceinline__ void add_sums(gpu_control *c, const float sum[SUMS], double unit)
-{
-    GPU_SHARED(double, of_warp, [MESH_THREADS / GPU_WARP][SUMS]);
-    const int t = (int)threadIdx.x;
-
-    for (int s = 0; s < SUMS; s++) {
-        const double all = gpu_sum_warp((double)sum[s]);
-
-        if (t % GPU_WARP == 0) of_warp[t / GPU_WARP][s] = all;
-    }
-    __syncthreads();
-    if (t > 9) return;
-    // thread 9: energy; others: a component of the virial
-    const int k = t / 3, l = t % 3, low = k < l ? k : l, s = t == 9 ? 0 : 1 + k + l + (low ? 1 : 0);
-    double    energy = 0, part = 0;
-
-    for (int w = 0; w < MESH_THREADS / GPU_WARP; w++) {
-        energy += of_warp[w][0];
-        part += of_warp[w][s];
-    }
-    if (t == 9) gpu_add_sum(c, GPU_ENERGY + MDS_EN_RECIP, unit * energy);
-    else gpu_add_sum(c, GPU_VIRIAL + t, -0.5 * unit * (part + (k == l ? energy : 0)));
-}
+#include "wave.h"
 
 static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, mesh_view m, int due)
 {
     GPU_SHARED(mesh_box, box, [1]);
     const int t = (int)threadIdx.x, at = (int)blockIdx.x * MESH_THREADS + t, i = (int)blockIdx.y;
-    float     sum[SUMS] = {0, 0, 0, 0, 0, 0, 0};
+    float     sum[WAVE_SUMS] = {0, 0, 0, 0, 0, 0, 0};
 
     if (c->tripped) return;
-    if (t < 6) {
-        const int row = t < 1 ? 0 : t < 3 ? 1 : 2;
-
-        box->vector[t] = (float)(2 * MDS_PI * c->inverse[row][t - row * (row + 1) / 2]);
-    }
-    if (t == 6) box->green = (float)(4 * MDS_PI / mds_box_volume(&c->box) * m.unit);
+    wave_box(c, m.unit, box);
     __syncthreads();
     if (at < m.n[1] * m.half) {
         const int    j = (int)__umulhi((unsigned)at, m.magic), l = at - j * m.half;
@@ -120,20 +36,15 @@ static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, m
 
             factor = 0.5f * (factor + opposite.factor);
             s2 *= 0.25f; // half of a wave for each image, and its opposite comes too
-            if (due) add_terms(&m, &opposite, s2, sum);
+            if (due) wave_terms(&m, &opposite, s2, sum);
         }
-        if (due) add_terms(&m, &w, s2, sum);
+        if (due) wave_terms(&m, &w, s2, sum);
         factor *= b2;
         *here = make_float2(s.x * factor, s.y * factor);
     }
     if (!due) return;
-    if (t == 0 && blockIdx.x == 0 && i == 0) { // the uniform background of a net charge
-        const double energy = m.background / mds_box_volume(&c->box);
-
-        gpu_add_sum(c, GPU_ENERGY + MDS_EN_RECIP, energy);
-        for (int k = 0; k < 3; k++) gpu_add_sum(c, GPU_VIRIAL + 4 * k, -0.5 * energy);
-    }
-    add_sums(c, sum, m.unit);
+    if (t == 0 && blockIdx.x == 0 && i == 0) wave_background(c, &m);
+    wave_sums<MESH_THREADS>(c, sum, m.unit);
 }
 
 mds_status GPU_NAME(mesh_solve)(mds_device *d, mds_work work)
