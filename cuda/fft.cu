@@ -33,7 +33,7 @@ typedef struct {
 } fft_pass;
 
 /// Returns whether a charge was out of range.
-template <int N> static __device__ __forceinline__ bool lines(const fft_pass *p)
+template <int N> static __device__ GPU_PART bool lines(const fft_pass *p)
 {
     bool out = false;
 
@@ -161,7 +161,7 @@ static __device__ __forceinline__ void solve_pair(const mesh_view *m, const fft_
     im[to] = wx - uy;
 }
 
-static __device__ __forceinline__ void solve(const mesh_view *m, const fft_shape *s, const fft_tables *k, float *re, float *im, bool due,
+static __device__ GPU_PART void solve(const mesh_view *m, const fft_shape *s, const fft_tables *k, float *re, float *im, bool due,
                                              float sum[WAVE_SUMS])
 {
     const int half = s->n[1] / 2 + 1;

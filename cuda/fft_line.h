@@ -65,7 +65,7 @@ template <int K, int N> static __device__ __forceinline__ void fft_turn(float *r
 
 /// Points J and P - J of an odd prime P, from sums (a) and differences (b) of the opposite points K and P - K.
 template <int P, int J, int K>
-static __device__ __forceinline__ void fft_opposite(const float (&re)[P], const float (&im)[P], float sum[2], float difference[2])
+static __device__ GPU_PART void fft_opposite(const float (&re)[P], const float (&im)[P], float sum[2], float difference[2])
 {
     if constexpr (2 * K < P) {
         constexpr float c = (float)fft_cos(J * K % P, P), s = (float)fft_sin(J * K % P, P);
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void fft_opposite(const float (&re)[P], const 
 }
 
 template <int P, int J>
-static __device__ __forceinline__ void fft_odd(const float (&re)[P], const float (&im)[P], float (&to_re)[P], float (&to_im)[P])
+static __device__ GPU_PART void fft_odd(const float (&re)[P], const float (&im)[P], float (&to_re)[P], float (&to_im)[P])
 {
     if constexpr (2 * J < P) {
         float sum[2] = {re[0], im[0]}, difference[2] = {0, 0};
@@ -93,10 +93,10 @@ static __device__ __forceinline__ void fft_odd(const float (&re)[P], const float
     }
 }
 
-template <int N> static __device__ __forceinline__ void fft_line(float (&re)[N], float (&im)[N]);
+template <int N> static __device__ GPU_PART void fft_line(float (&re)[N], float (&im)[N]);
 
 /// Turns of the points K.. of a line of A that is column C of N = A B.
-template <int N, int A, int C, int K> static __device__ __forceinline__ void fft_turns(float (&re)[A], float (&im)[A])
+template <int N, int A, int C, int K> static __device__ GPU_PART void fft_turns(float (&re)[A], float (&im)[A])
 {
     if constexpr (K < A) {
         fft_turn<C * K % N, N>(&re[K], &im[K]);
@@ -105,7 +105,7 @@ template <int N, int A, int C, int K> static __device__ __forceinline__ void fft
 }
 
 /// Columns C.. of N = A B: every B-th point from C, transformed and turned, where it was.
-template <int N, int A, int C> static __device__ __forceinline__ void fft_columns(float (&re)[N], float (&im)[N])
+template <int N, int A, int C> static __device__ GPU_PART void fft_columns(float (&re)[N], float (&im)[N])
 {
     constexpr int B = N / A;
 
@@ -130,7 +130,7 @@ template <int N, int A, int C> static __device__ __forceinline__ void fft_column
 
 /// Rows R.. of N = A B: B neighbours, transformed, to every A-th point from R.
 template <int N, int A, int R>
-static __device__ __forceinline__ void fft_rows(const float (&re)[N], const float (&im)[N], float (&to_re)[N], float (&to_im)[N])
+static __device__ GPU_PART void fft_rows(const float (&re)[N], const float (&im)[N], float (&to_re)[N], float (&to_im)[N])
 {
     constexpr int B = N / A;
 
@@ -153,7 +153,7 @@ static __device__ __forceinline__ void fft_rows(const float (&re)[N], const floa
 }
 
 /// sum_n x[n] e^(-2 pi i k n/N), in place, k in order. With re and im exchanged before and after: the inverse, not divided by N.
-template <int N> static __device__ __forceinline__ void fft_line(float (&re)[N], float (&im)[N])
+template <int N> static __device__ GPU_PART void fft_line(float (&re)[N], float (&im)[N])
 {
     if constexpr (N == 2) {
         const float x = re[1], y = im[1];

@@ -45,6 +45,13 @@
 #define GPU_UNROLL _Pragma("unroll")
 #endif
 
+/// A large part of a kernel: inlined for a chip; on the host, where a thread's stack is small, a function with a frame of its own.
+#ifdef EMU_CUDA
+#define GPU_PART __attribute__((noinline))
+#else
+#define GPU_PART __forceinline__
+#endif
+
 /// A call of the runtime that must succeed; else the function ends with MDS_E_DEVICE (MDS_E_MEMORY for memory).
 #define GPU_TRY(call)                                                                                        \
     do {                                                                                                     \
