@@ -59,6 +59,7 @@ static __global__ void k_draw(common_args a)
 static __global__ void __launch_bounds__(THREADS) k_drift(common_args a)
 {
     GPU_SHARED(double, part, [3 * GPU_MAX_WARPS]);
+    GPU_SHARED(double, total, [3]);
     double p[3] = {0, 0, 0}, u[3];
     int    i, k, l;
 
@@ -71,8 +72,9 @@ static __global__ void __launch_bounds__(THREADS) k_drift(common_args a)
     for (k = 0; k < 3; k++) gpu_put_sum(part, k, p[k]);
     gpu_end_row(part, 3, 3, a.rows + 3 * (size_t)blockIdx.x);
     if (!gpu_is_last_block(a.counter)) return;
-    for (k = 0; k < 3; k++) u[k] = gpu_sum_rows(a.rows, (int)gridDim.x, 3, k, part) / a.mass;
+    gpu_sum_rows(a.rows, (int)gridDim.x, 3, 3, 3, total);
     if (threadIdx.x != 0) return;
+    for (k = 0; k < 3; k++) u[k] = total[k] / a.mass;
     gpu_control *c = a.view.control;
     c->work_scale -= 0.5 * a.mass * mds_dot(u, u);
     for (k = 0; k < 3; k++) {
@@ -146,11 +148,7 @@ static __global__ void __launch_bounds__(THREADS) k_motion(common_args a)
     for (k = 0; k < N_MOTION; k++) gpu_put_sum(part, k, sum[k]);
     gpu_end_row(part, N_MOTION, N_MOTION, a.rows + N_MOTION * (size_t)blockIdx.x);
     if (!gpu_is_last_block(a.counter)) return;
-    for (k = 0; k < N_MOTION; k++) {
-        const double s = gpu_sum_rows(a.rows, (int)gridDim.x, N_MOTION, k, part);
-
-        if (threadIdx.x == 0) total[k] = s;
-    }
+    gpu_sum_rows(a.rows, (int)gridDim.x, N_MOTION, N_MOTION, N_MOTION, total);
     if (threadIdx.x != 0) return;
     for (k = 0; k < 3; k++) {
         a.common->centre[k] = total[CENTRE + k] / a.mass;
@@ -164,8 +162,9 @@ static __global__ void __launch_bounds__(THREADS) k_motion(common_args a)
 static __global__ void __launch_bounds__(THREADS) k_stop(common_args a)
 {
     GPU_SHARED(double, part, [6 * GPU_MAX_WARPS]);
+    GPU_SHARED(double, total, [6]);
     const gpu_common *common = a.common;
-    double            sum[6], total[6];
+    double            sum[6];
     int               i, k, l, column = 0;
 
     if (a.view.control->tripped) return;
@@ -187,8 +186,9 @@ static __global__ void __launch_bounds__(THREADS) k_stop(common_args a)
     for (k = 0; k < 6; k++) gpu_put_sum(part, k, sum[k]);
     gpu_end_row(part, 6, 6, a.rows + 6 * (size_t)blockIdx.x);
     if (!gpu_is_last_block(a.counter)) return;
-    for (k = 0; k < 6; k++) total[k] = gpu_sum_rows(a.rows, (int)gridDim.x, 6, k, part) - common->kinetic[k];
+    gpu_sum_rows(a.rows, (int)gridDim.x, 6, 6, 6, total);
     if (threadIdx.x != 0) return;
+    for (k = 0; k < 6; k++) total[k] -= common->kinetic[k];
     gpu_control *c = a.view.control;
     c->work_scale += total[0] + total[3] + total[5];
     for (k = 0, column = 0; k < 3; k++)
@@ -274,6 +274,7 @@ static __device__ __forceinline__ void end_centres(const centre_args *a, double 
 static __global__ void __launch_bounds__(GPU_GROUPS) k_centres(centre_args a)
 {
     GPU_SHARED(double, part, [N_CENTRE * GPU_MAX_WARPS]);
+    GPU_SHARED(double, total, [N_CENTRE]);
     const int block = (int)blockIdx.x, *first = a.groups.first_block;
     int       k;
 
@@ -292,9 +293,8 @@ static __global__ void __launch_bounds__(GPU_GROUPS) k_centres(centre_args a)
         for (k = 0; k < N_CENTRE; k++) gpu_put_sum(part, k, 0); // networks only
     gpu_end_row(part, N_CENTRE, N_CENTRE, a.rows + (size_t)block * N_CENTRE);
     if (!gpu_is_last_block(a.counter)) return;
-    const double kinetic = gpu_sum_rows(a.rows, a.n_rows, N_CENTRE, CENTRE_KINETIC, part);
-    const double virial = gpu_sum_rows(a.rows, a.n_rows, N_CENTRE, CENTRE_VIRIAL, part);
-    if (threadIdx.x == 0) end_centres(&a, kinetic, virial);
+    gpu_sum_rows(a.rows, a.n_rows, N_CENTRE, N_CENTRE, N_CENTRE, total);
+    if (threadIdx.x == 0) end_centres(&a, total[CENTRE_KINETIC], total[CENTRE_VIRIAL]);
 }
 
 static __global__ void __launch_bounds__(8 * GPU_WARP) k_network_centres(centre_args a)

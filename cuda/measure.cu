@@ -8,8 +8,8 @@
 // and the virial is -1/2 sum x (x) m (a - f/m + b), with v^2 the mean of both half steps for leap-frog (cpu/measure.c,
 // docs/theory/constraints.md).
 //
-// k_measure: a thread a group, as in k_move; up to 27 sums, each reduced over its warp as soon as it is known, so that few registers
-// hold sums. k_measure_networks: a block a network. Rows in a fixed order, added up by the last block (reduce.h).
+// k_measure: a thread a group, as in k_move; up to 27 sums, each put into shared memory as soon as it is known, so that no registers
+// hold sums: 27 KB a block. k_measure_networks: a block a network. Rows in a fixed order, added up by the last block (reduce.h).
 #include "constrain.h"
 #include "network.h"
 
@@ -54,6 +54,12 @@ template <int KIND> static __device__ __forceinline__ void bend(const double *v,
     }
 }
 
+/// A thread's own share of column k.
+static __device__ __forceinline__ void put(double *part, int k, double v)
+{
+    part[k * GPU_GROUPS + (int)threadIdx.x] = v;
+}
+
 /// Constraint virial and FIRE's sums. w: velocities half a step behind, or v. weight 0: a thread without a group.
 template <int KIND>
 static __device__ __forceinline__ void measure_forces(const measure_args *a, const gpu_group *b, const double *mass, const double *w,
@@ -70,7 +76,7 @@ static __device__ __forceinline__ void measure_forces(const measure_args *a, con
     if (KIND != GPU_FREE) {
         bend<KIND>(b->v, w, bias);
         gpu_group_project<KIND>(b, path, bias);
-        for (k = 0; k < 9; k++) gpu_put_sum(part, INERTIA + k, -0.5 * weight * outer<KIND>(mass, from, k / 3, path, k % 3));
+        for (k = 0; k < 9; k++) put(part, INERTIA + k, -0.5 * weight * outer<KIND>(mass, from, k / 3, path, k % 3));
     }
     gpu_group_load<KIND>(b, a->view.f, force);
     for (i = 0; i < 3 * atoms; i++) {
@@ -84,13 +90,13 @@ static __device__ __forceinline__ void measure_forces(const measure_args *a, con
         vv += b->v[i] * b->v[i];
         path[i] -= force[i];
     }
-    gpu_put_sum(part, FV, weight * fv);
-    gpu_put_sum(part, FF, weight * ff);
-    gpu_put_sum(part, VV, weight * vv);
+    put(part, FV, weight * fv);
+    put(part, FF, weight * ff);
+    put(part, VV, weight * vv);
     if (KIND == GPU_FREE)
-        for (k = 0; k < 18; k++) gpu_put_sum(part, VIRIAL + k, 0); // and the inertia beside it
+        for (k = 0; k < 18; k++) put(part, VIRIAL + k, 0); // and the inertia beside it
     else
-        for (k = 0; k < 9; k++) gpu_put_sum(part, VIRIAL + k, -0.5 * weight * outer<KIND>(mass, from, k / 3, path, k % 3));
+        for (k = 0; k < 9; k++) put(part, VIRIAL + k, -0.5 * weight * outer<KIND>(mass, from, k / 3, path, k % 3));
 }
 
 template <int KIND> static __device__ __forceinline__ void measure(const measure_args *a, int block, bool half_step, double *part)
@@ -112,7 +118,7 @@ template <int KIND> static __device__ __forceinline__ void measure(const measure
     }
     for (i = 0; i < 3; i++)
         for (l = i; l < 3; l++)
-            gpu_put_sum(part, column++, 0.25 * weight * (outer<KIND>(mass, b.v, i, b.v, l) + outer<KIND>(mass, w, i, w, l)));
+            put(part, column++, 0.25 * weight * (outer<KIND>(mass, b.v, i, b.v, l) + outer<KIND>(mass, w, i, w, l)));
     if (a->forces) measure_forces<KIND>(a, &b, mass, w, weight, part);
 }
 
@@ -137,7 +143,7 @@ static __device__ __forceinline__ void end_measure(const measure_args *a, bool h
 
 static __global__ void __launch_bounds__(GPU_GROUPS) k_measure(measure_args a)
 {
-    GPU_SHARED(double, part, [GPU_MEASURES * GPU_MAX_WARPS]);
+    GPU_SHARED(double, part, [GPU_MEASURES * GPU_GROUPS]);
     GPU_SHARED(double, total, [GPU_MEASURES]);
     const int   block = (int)blockIdx.x, *first = a.groups.first_block, columns = a.forces ? (int)GPU_MEASURES : (int)VIRIAL;
     const bool  half_step = a.whole_kick && !a.view.control->noisy;
@@ -155,14 +161,10 @@ static __global__ void __launch_bounds__(GPU_GROUPS) k_measure(measure_args a)
     else if (block < first[5])
         measure<GPU_FREE>(&a, block - first[4], half_step, part);
     else
-        for (k = 0; k < columns; k++) gpu_put_sum(part, k, 0); // networks only
-    gpu_end_row(part, columns, columns, a.rows + (size_t)block * GPU_MEASURES);
+        for (k = 0; k < columns; k++) put(part, k, 0); // networks only
+    gpu_end_row_of_threads(part, columns, a.rows + (size_t)block * GPU_MEASURES);
     if (!gpu_is_last_block(a.counter)) return;
-    for (k = 0; k < columns; k++) {
-        const double sum = gpu_sum_rows(a.rows, a.n_rows, GPU_MEASURES, k, part);
-
-        if (threadIdx.x == 0) total[k] = sum;
-    }
+    gpu_sum_rows(a.rows, a.n_rows, GPU_MEASURES, columns, columns, total);
     if (threadIdx.x == 0) end_measure(&a, half_step, total);
 }
 

@@ -254,12 +254,12 @@ static __device__ __forceinline__ void scale_box(const mds_params *p, gpu_contro
 }
 
 /// By one thread, after all groups.
-static __device__ __forceinline__ void end_list(const move_args *a, double heat, double centre_kinetic, double extent)
+static __device__ __forceinline__ void end_list(const move_args *a, const double *total)
 {
     gpu_control *c = a->view.control;
 
-    if (a->noisy) c->work_noise += heat;
-    if (a->begins && c->coupling[MDS_CPL_SCALE] != 0) scale_box(&a->params, c, centre_kinetic, extent);
+    if (a->noisy) c->work_noise += total[HEAT];
+    if (a->begins && c->coupling[MDS_CPL_SCALE] != 0) scale_box(&a->params, c, total[CENTRE_KINETIC], total[EXTENT]);
     if (a->begins) {
         // time is a compensated sum, its carry saved with the state: exact to a rounding after any number of steps and
         // the same bits after a resume
@@ -288,21 +288,17 @@ static __device__ __forceinline__ void end_row(const move_args *a, bool scales, 
 static __global__ void __launch_bounds__(GPU_GROUPS) k_move(move_args a)
 {
     GPU_SHARED(double, part, [N_COLUMNS * GPU_MAX_WARPS]);
+    GPU_SHARED(double, total, [N_COLUMNS]);
     const double mu = a.begins ? a.view.control->coupling[MDS_CPL_SCALE] : 0;
-    const bool   scales = mu != 0;
+    const bool   scales = mu != 0, sums_up = a.noisy || scales;
     move_sums    sums = {0, 0, 0};
-    double       heat = 0, centre_kinetic = 0, extent = 0;
 
     if (a.view.control->tripped) return;
     run_any(&a, mu, &sums);
-    if (a.noisy || scales) end_row(&a, scales, &sums, (int)blockIdx.x, part);
+    if (sums_up) end_row(&a, scales, &sums, (int)blockIdx.x, part);
     if (!gpu_is_last_block(a.counter)) return;
-    if (a.noisy || scales) heat = gpu_sum_rows(a.rows, a.n_rows, N_COLUMNS, HEAT, part);
-    if (scales) {
-        centre_kinetic = gpu_sum_rows(a.rows, a.n_rows, N_COLUMNS, CENTRE_KINETIC, part);
-        extent = gpu_max_rows(a.rows, a.n_rows, N_COLUMNS, EXTENT, part);
-    }
-    if (threadIdx.x == 0) end_list(&a, heat, centre_kinetic, extent);
+    if (sums_up) gpu_sum_rows(a.rows, a.n_rows, N_COLUMNS, scales ? (int)N_COLUMNS : 1, EXTENT, total);
+    if (threadIdx.x == 0) end_list(&a, total);
 }
 
 // -------------------------------------------------------------------------------------------- networks

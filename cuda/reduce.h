@@ -2,9 +2,10 @@
 // Sums of doubles that come out the same whatever order blocks and threads run in.
 //
 // Three levels, each in an order fixed by the numbers of blocks and threads alone. In a warp: lanes at distances 16, 8, 4, 2, 1, a
-// tree in which every lane ends with the same sum. In a block: its warps in order. In a grid: every block leaves a row of partial
-// sums, and the block that happens to come last adds all rows up, so no second kernel is needed. Which block that is does not
-// matter: the rows and their order are the same.
+// tree in which every lane ends with the same sum; where there are many sums, through shared memory, which takes a fifth of the
+// instructions. In a block: its warps in order. In a grid: every block leaves a row of partial sums, and the block that happens to
+// come last adds all rows up, so no second kernel is needed. Which block that is does not matter: the rows and their order are the
+// same.
 //
 // The counter of blocks that have come is put back to zero by the last one, ready for the next kernel of the stream (and for a
 // replay of a recorded graph). Every block of the grid must come, or none.
@@ -80,6 +81,29 @@ static __device__ __forceinline__ void gpu_end_row(const double *part, int n, in
     }
 }
 
+/// The same for many columns: each thread has put its own numbers into part[column][thread] (shared, [n][blockDim.x]); threads then take
+/// 32 of them each, lanes starting at different ones so that they do not wait for each other's bank.
+static __device__ __forceinline__ void gpu_end_row_of_threads(double *part, int n, double *row)
+{
+    const int warps = (int)blockDim.x / GPU_WARP, lane = (int)threadIdx.x % GPU_WARP;
+    int       k, w, l;
+
+    __syncthreads();
+    for (k = (int)threadIdx.x; k < n * warps; k += (int)blockDim.x) {
+        double sum = 0;
+
+        for (l = 0; l < GPU_WARP; l++) sum += part[k * GPU_WARP + (l + lane) % GPU_WARP];
+        part[k * GPU_WARP] = sum; // nobody else reads these 32
+    }
+    __syncthreads();
+    for (k = (int)threadIdx.x; k < n; k += (int)blockDim.x) {
+        double sum = 0;
+
+        for (w = 0; w < warps; w++) sum += part[(k * warps + w) * GPU_WARP];
+        row[k] = sum;
+    }
+}
+
 /// True, in all its threads, in the block that comes last of the grid; it sees what all others have written. All threads of all blocks
 /// must call it.
 static __device__ __forceinline__ bool gpu_is_last_block(unsigned *counter)
@@ -97,23 +121,29 @@ static __device__ __forceinline__ bool gpu_is_last_block(unsigned *counter)
     return last[0] != 0;
 }
 
-/// The last block adds up column k of n_rows rows of `width` numbers; the same in every thread. part: as in gpu_sum_block.
-static __device__ __forceinline__ double gpu_sum_rows(const double *rows, int n_rows, int width, int k, double *part)
+/// The last block adds up columns [0, n) of n_rows rows of `width` numbers, those from first_max on being maxima, into total (shared,
+/// [n]): a warp a column. Ends with a barrier.
+static __device__ __forceinline__ void gpu_sum_rows(const double *rows, int n_rows, int width, int n, int first_max, double *total)
 {
-    double sum = 0;
-    int    r;
+    const int lane = (int)threadIdx.x % GPU_WARP;
+    int       k, r, distance;
 
-    for (r = (int)threadIdx.x; r < n_rows; r += (int)blockDim.x) sum += rows[(size_t)r * (size_t)width + (size_t)k];
-    return gpu_sum_block(sum, part);
-}
+    for (k = (int)threadIdx.x / GPU_WARP; k < n; k += (int)blockDim.x / GPU_WARP) {
+        double sum = 0;
 
-static __device__ __forceinline__ double gpu_max_rows(const double *rows, int n_rows, int width, int k, double *part)
-{
-    double most = 0;
-    int    r;
+        for (r = lane; r < n_rows; r += GPU_WARP) {
+            const double v = rows[(size_t)r * (size_t)width + (size_t)k];
 
-    for (r = (int)threadIdx.x; r < n_rows; r += (int)blockDim.x) most = fmax(most, rows[(size_t)r * (size_t)width + (size_t)k]);
-    return gpu_max_block(most, part);
+            sum = k < first_max ? sum + v : fmax(sum, v);
+        }
+        for (distance = GPU_WARP / 2; distance > 0; distance /= 2) {
+            const double other = __shfl_xor_sync(GPU_ALL, sum, distance);
+
+            sum = k < first_max ? sum + other : fmax(sum, other);
+        }
+        if (lane == 0) total[k] = sum;
+    }
+    __syncthreads();
 }
 
 #endif

@@ -28,6 +28,13 @@ struct rig {
     int                   n_searches;
 };
 
+/// Steps of a test: fewer on the emulated GPU, and a tenth of those under the thread sanitizer (MDS_SMALL).
+static inline int rig_steps(const char *backend, int n, int emulated)
+{
+    if (strcmp(backend, "emu")) return n;
+    return getenv("MDS_SMALL") ? emulated / 10 : emulated;
+}
+
 static inline mds_params rig_params(void)
 {
     mds_params p = {0};

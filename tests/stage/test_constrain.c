@@ -53,7 +53,7 @@ static void lengths_and_speeds_hold(const rig_builder *zoo, const char *integrat
 
     p.thermostat = MDS_THERMOSTAT_LANGEVIN;
     rig_open(&r, backend, "", threads, &zoo->s, &p, &zoo->state, integrator, rig_springs);
-    for (step = 0; step < 200; step++) rig_step(&r, 0);
+    for (step = 0; step < rig_steps(backend, 200, 100); step++) rig_step(&r, 0);
     rig_look(&r, MDS_FIELD_X | MDS_FIELD_V);
     TEST_INT(r.frame.fault, 0);
     // asked for: 1e-10
@@ -151,7 +151,7 @@ static void free_rigid_bodies_are_a_gas(const char *integrator, double tolerance
     rig_add_waters(&b, 100, false);
     rig_finish(&b);
     rig_open(&r, backend, "", 1, &b.s, &p, &b.state, integrator, NULL);
-    for (step = 0; step < 20; step++) {
+    for (step = 0; step < rig_steps(backend, 20, 20); step++) {
         double pressure;
 
         rig_step(&r, MDS_ENERGY | MDS_VIRIAL);

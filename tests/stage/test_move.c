@@ -172,7 +172,7 @@ static void momentum_stays(const rig_builder *zoo, const char *which, const char
             before[k] += zoo->s.mass[i] * r.frame.v[i][k];
             scale += fabs(zoo->s.mass[i] * r.frame.v[i][k]);
         }
-    for (step = 0; step < 50; step++) rig_step(&r, 0);
+    for (step = 0; step < rig_steps(which, 50, 50); step++) rig_step(&r, 0);
     rig_look(&r, MDS_FIELD_V);
     for (i = 0; i < zoo->s.n_atoms; i++)
         for (k = 0; k < 3; k++) after[k] += zoo->s.mass[i] * r.frame.v[i][k];
@@ -195,7 +195,7 @@ static void verlet_is_reversible(const rig_builder *zoo, const char *which)
     rig_ops(&r, 1, rig_fix_v, 0);
     rig_look(&r, MDS_FIELD_X | MDS_FIELD_V);
     TEST_OK(mds_state_copy(&back, &zoo->state));
-    for (step = 0; step < 50; step++) rig_step(&r, 0);
+    for (step = 0; step < rig_steps(which, 50, 50); step++) rig_step(&r, 0);
     rig_look(&r, MDS_FIELD_X | MDS_FIELD_V);
     for (i = 0; i < zoo->s.n_atoms; i++)
         for (k = 0; k < 3; k++) {
@@ -205,7 +205,7 @@ static void verlet_is_reversible(const rig_builder *zoo, const char *which)
     rig_open(&q, which, "", 1, &zoo->s, &p, &back, "verlet", rig_springs);
     memcpy(q.x0, r.x0, (size_t)zoo->s.n_atoms * sizeof *q.x0);
     rig_force_stages(&q, 0);
-    for (step = 0; step < 50; step++) rig_step(&q, 0);
+    for (step = 0; step < rig_steps(which, 50, 50); step++) rig_step(&q, 0);
     rig_look(&q, MDS_FIELD_X | MDS_FIELD_V);
     // rounding of 50 steps there and back; SHAKE of ref to 1e-12 of each length
     TEST_NEAR(largest_difference(zoo->s.n_atoms, q.frame.x, zoo->state.x), 0, strcmp(which, "ref") ? 2e-12 : 1e-10);
@@ -220,7 +220,7 @@ static void time_does_not_drift(const char *which)
     mds_params  p = rig_params();
     rig_builder b;
     rig         r, q;
-    const int   n_steps = is_emu ? 1000 : 100000; // a search every step
+    const int   n_steps = rig_steps(which, 100000, 1000); // a search every step
     int         step;
 
     p.dt = 0.0001;
