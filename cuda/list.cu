@@ -2,7 +2,8 @@
 // The pair list: which atoms come near which octets of a block.
 //
 // A warp works for a block of 32 i atoms in one periodic image after another (a "unit": block and image) and goes through the j blocks
-// near it. Blocks are compared by their boxes, 32 at a time, a lane each. For a j block that is near, each lane has one of its atoms,
+// near it: of every column that may be near, those in the range of z, found by bisection, a lane a column. They are laid end to end
+// and compared by their boxes, 32 at a time, a lane each. For a j block that is near, each lane has one of its atoms,
 // tries the boxes of the four octets and, where that one is near, its eight atoms: distances are exact, which keeps the list 20 to 25 %
 // shorter than boxes alone (algorithm: an octet against single atoms has 0.52 of its pairs within the cut-off in water, tiles of 8 x 4 0.40).
 // Ballots put the atoms found one after another.
@@ -33,13 +34,14 @@ typedef struct {
     float4   lo[GPU_WARP / GPU_OCTET], hi[GPU_WARP / GPU_OCTET];
     unsigned window[WINDOW + GPU_WARP];   // free entries not yet in order
     int      bin[GPU_WARP];
+    int      before[GPU_WARP], block[GPU_WARP]; // of 32 columns: candidates in those before; first candidate, less that
 } list_room;
 
 /// What k_list needs, beside the view.
 typedef struct {
     gpu_view    view;
-    mds_box     box;
-    bool        periodic, every; // every pair
+    gpu_brick   brick;
+    const int  *column; // first blocks
     double      radius;
     float       radius2;
     gpu_bounds  octet, block;
@@ -269,19 +271,92 @@ static __device__ __forceinline__ bool near_blocks(const list_args *a, const uni
     return dx * dx + dy * dy + dz * dz <= a->radius2;
 }
 
+/// First block of [first, end), all of one column and so sorted by z, of which the upper (or lower) end is not below z.
+static __device__ int first_above(const list_args *a, const float4 *side, int first, int end, double z)
+{
+    while (first < end) {
+        const int middle = first + (end - first) / 2;
+
+        if ((double)a->view.origin[middle].z + (double)side[middle].z < z)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/// The unit's box, nm in the brick's frame, made wider by the radius.
+typedef struct {
+    double lo[3], hi[3];
+} reach_box;
+
+/// Candidates of up to 32 columns, of the n in the rectangle that begins at (x0, y0) and is `width` wide, from number `first` on: where they
+/// are goes into s->before and s->block. Returns how many there are.
+static __device__ int find_candidates(const list_args *a, list_room *s, int lane, const reach_box *box, int x0, int y0, int width, int first, int n)
+{
+    const int k = first + lane;
+    int       from = 0, count = 0, distance;
+
+    if (k < n) {
+        const int column = (y0 + k / width) * a->brick.n_column[0] + x0 + k % width;
+        const int begin = a->column[column], end = a->column[column + 1];
+
+        from = first_above(a, a->block.hi, begin, end, box->lo[2]);
+        count = first_above(a, a->block.lo, from, end, box->hi[2]) - from;
+    }
+    int sum = count;
+    for (distance = 1; distance < GPU_WARP; distance *= 2) {
+        const int other = __shfl_up_sync(GPU_ALL, sum, (unsigned)distance);
+
+        if (lane >= distance) sum += other;
+    }
+    __syncwarp();
+    s->before[lane] = sum - count;
+    s->block[lane] = from - (sum - count);
+    __syncwarp();
+    return gpu_shuffle(sum, GPU_WARP - 1);
+}
+
+/// Candidate k: in the last column that has fewer before it than k + 1.
+static __device__ __forceinline__ int candidate(const list_room *s, int k)
+{
+    int q = 0, step;
+
+    for (step = GPU_WARP / 2; step > 0; step /= 2)
+        if (s->before[q + step] <= k) q += step;
+    return s->block[q] + k;
+}
+
 template <bool FILL> static __device__ void do_unit(const list_args *a, list_room *s, unit *u)
 {
-    const float4 from = a->view.origin[u->block], lo = a->block.lo[u->block], hi = a->block.hi[u->block];
-    int          first, k;
+    const gpu_brick *brick = &a->brick;
+    const float4     from = a->view.origin[u->block], lo = a->block.lo[u->block], hi = a->block.hi[u->block];
+    int              first, c, k;
 
-    for (k = 0; k < 3; k++) u->shift[k] = u->image[0] * a->box.a[0][k] + u->image[1] * a->box.a[1][k] + u->image[2] * a->box.a[2][k];
+    for (k = 0; k < 3; k++) u->shift[k] = u->image[0] * brick->box.a[0][k] + u->image[1] * brick->box.a[1][k] + u->image[2] * brick->box.a[2][k];
     u->n_free = u->n_bound = u->n_window = 0;
-    for (first = 0; first < a->view.n_blocks; first += GPU_WARP) {
-        const int  b = first + u->lane;
-        const bool near = b < a->view.n_blocks && owns(u->block, b, u->image) && near_blocks(a, u, from, lo, hi, b);
-        unsigned   found = gpu_ballot(near);
+    const double    x = (double)from.x + u->shift[0], y = (double)from.y + u->shift[1], z = (double)from.z + u->shift[2], r = a->radius;
+    const reach_box box = {{x + (double)lo.x - r, y + (double)lo.y - r, z + (double)lo.z - r},
+                           {x + (double)hi.x + r, y + (double)hi.y + r, z + (double)hi.z + r}};
+    const int x0 = gpu_piece(box.lo[0], brick->lo[0], brick->length[0], brick->n_column[0]);
+    const int y0 = gpu_piece(box.lo[1], brick->lo[1], brick->length[1], brick->n_column[1]);
+    const int width = gpu_piece(box.hi[0], brick->lo[0], brick->length[0], brick->n_column[0]) - x0 + 1;
+    const int n_columns = width * (gpu_piece(box.hi[1], brick->lo[1], brick->length[1], brick->n_column[1]) - y0 + 1);
 
-        for (; found; found &= found - 1) add_block<FILL>(a, s, u, first + __ffs((int)found) - 1);
+    for (c = 0; c < n_columns; c += GPU_WARP) {
+        const int n = find_candidates(a, s, u->lane, &box, x0, y0, width, c, n_columns);
+
+        for (first = 0; first < n; first += GPU_WARP) {
+            const int  b = first + u->lane < n ? candidate(s, first + u->lane) : -1;
+            const bool near = b >= 0 && owns(u->block, b, u->image) && near_blocks(a, u, from, lo, hi, b);
+            unsigned   found = gpu_ballot(near);
+
+            for (; found; found &= found - 1) {
+                const int other = gpu_shuffle(b, __ffs((int)found) - 1);
+
+                add_block<FILL>(a, s, u, other);
+            }
+        }
     }
     const int free_chunks = (u->n_free + GPU_CHUNK - 1) / GPU_CHUNK, bound_chunks = (u->n_bound + GPU_CHUNK - 1) / GPU_CHUNK;
     if (FILL) {
@@ -330,15 +405,15 @@ template <bool FILL> static __global__ void __launch_bounds__(THREADS) k_list(li
     const float4 o = a.view.origin[u.block], l = a.block.lo[u.block], h = a.block.hi[u.block];
     const double lo[3] = {(double)o.x + (double)l.x, (double)o.y + (double)l.y, (double)o.z + (double)l.z};
     const double hi[3] = {(double)o.x + (double)h.x, (double)o.y + (double)h.y, (double)o.z + (double)h.z};
-    gpu_image_range(lo[2], hi[2], a.box.a[2][2], a.radius, c);
+    gpu_image_range(lo[2], hi[2], a.brick.box.a[2][2], a.radius, c);
     for (u.image[2] = c[0]; u.image[2] <= c[1]; u.image[2]++) {
-        const double y = u.image[2] * a.box.a[2][1];
+        const double y = u.image[2] * a.brick.box.a[2][1];
 
-        gpu_image_range(lo[1] + y, hi[1] + y, a.box.a[1][1], a.radius, b);
+        gpu_image_range(lo[1] + y, hi[1] + y, a.brick.box.a[1][1], a.radius, b);
         for (u.image[1] = b[0]; u.image[1] <= b[1]; u.image[1]++) {
-            const double z = u.image[2] * a.box.a[2][0] + u.image[1] * a.box.a[1][0];
+            const double z = u.image[2] * a.brick.box.a[2][0] + u.image[1] * a.brick.box.a[1][0];
 
-            gpu_image_range(lo[0] + z, hi[0] + z, a.box.a[0][0], a.radius, x);
+            gpu_image_range(lo[0] + z, hi[0] + z, a.brick.box.a[0][0], a.radius, x);
             for (u.image[0] = x[0]; u.image[0] <= x[1]; u.image[0]++) do_unit<FILL>(&a, s, &u);
         }
     }
@@ -357,7 +432,8 @@ static list_args arguments(const mds_device *d)
     list_args         a = {};
 
     a.view = d->view;
-    a.box = d->box;
+    a.brick = s->brick;
+    a.column = s->column;
     a.radius = radius + GPU_ROUNDING;
     a.radius2 = s->radius_outer < GPU_EVERYWHERE ? (float)(radius * radius) : GPU_NOWHERE;
     a.octet = s->octet;

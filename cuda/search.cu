@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS) k_look(gpu_view p, double *bou
             for (k = 0; k < 3; k++) {
                 const int n = coarse_side(length, p.n_atoms, k);
 
-                cell = cell * n + (int)fmin(fmax(w[k] / length[k] * n, 0.0), (double)(n - 1));
+                cell = cell * n + gpu_piece(w[k], 0, length[k], n);
             }
             atomicAdd(&coarse[cell], 1);
         }
@@ -136,17 +136,12 @@ static __global__ void k_coarse(gpu_view p, gpu_brick b, int *coarse)
     for (k = 0; k < 3; k++) {
         const int n = coarse_side(b.length, p.n_atoms, k);
 
-        cell = cell * n + (int)fmin(fmax((p.x[i][k] - b.lo[k]) / b.length[k] * n, 0.0), (double)(n - 1));
+        cell = cell * n + gpu_piece(p.x[i][k], b.lo[k], b.length[k], n);
     }
     atomicAdd(&coarse[cell], 1);
 }
 
 // -------------------------------------------------------------------------------------------------- the order
-
-static __device__ __forceinline__ int piece(double w, double lo, double length, int n)
-{
-    return (int)fmin(fmax((w - lo) / length * n, 0.0), (double)(n - 1));
-}
 
 /// Image and key of each atom, its place in its cell by arrival, and the positions that ways are taken from.
 static __global__ void k_keys(gpu_view p, gpu_brick b, gpu_item *key, int *arrival, int *cell)
@@ -161,8 +156,8 @@ static __global__ void k_keys(gpu_view p, gpu_brick b, gpu_item *key, int *arriv
         p.image[i][k] = image[k];
         p.x_list[i][k] = p.x[i][k];
     }
-    const int column = piece(w[1], b.lo[1], b.length[1], b.n_column[1]) * b.n_column[0] + piece(w[0], b.lo[0], b.length[0], b.n_column[0]);
-    const int mine = column * b.n_bins + piece(w[2], b.lo[2], b.length[2], b.n_bins);
+    const int column = gpu_piece(w[1], b.lo[1], b.length[1], b.n_column[1]) * b.n_column[0] + gpu_piece(w[0], b.lo[0], b.length[0], b.n_column[0]);
+    const int mine = column * b.n_bins + gpu_piece(w[2], b.lo[2], b.length[2], b.n_bins);
     key[i] = gpu_item{w[2], (float)w[0], (float)w[1], i, mine};
     arrival[i] = atomicAdd(&cell[mine], 1);
 }

@@ -91,6 +91,12 @@ mds_status GPU_NAME(list_build)(mds_device *d);
 mds_status GPU_NAME(list_open)(mds_device *d);
 void       GPU_NAME(list_close)(mds_device *d);
 
+/// The column or bin, of n, that a coordinate belongs to. Monotonous and clamped, for atoms and for ranges alike.
+static __device__ __forceinline__ int gpu_piece(double w, double lo, double length, int n)
+{
+    return (int)fmin(fmax((w - lo) / length * n, 0.0), (double)(n - 1));
+}
+
 /// Numbers n for which [lo, hi] + n a comes within radius of [0, length).
 static __device__ __forceinline__ void gpu_image_range(double lo, double hi, double a, double radius, int range[2])
 {
