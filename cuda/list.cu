@@ -96,12 +96,6 @@ static __global__ void __launch_bounds__(THREADS) k_bounds(gpu_view p, gpu_bound
 
 // ------------------------------------------------------------------------------------------- the free entries
 
-/// Where a set of octets comes in Gray code: neighbours differ in one octet.
-static __device__ __forceinline__ int gray_rank(unsigned octets)
-{
-    return (int)((octets ^ octets >> 1 ^ octets >> 2 ^ octets >> 3) & 15u);
-}
-
 /// The first n entries of the window, sorted, to out; of equals the earlier first. Whole warp.
 static __device__ void put_in_order(list_room *s, int lane, int n, unsigned *out)
 {
@@ -111,7 +105,7 @@ static __device__ void put_in_order(list_room *s, int lane, int n, unsigned *out
     s->bin[lane] = 0;
     __syncwarp();
     for (first = 0; first < n; first += GPU_WARP) {
-        const int      key = first + lane < n ? gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
+        const int      key = first + lane < n ? gpu_gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
         const unsigned same = __match_any_sync(GPU_ALL, key);
 
         if (!(same & before)) s->bin[key] += __popc(same);
@@ -122,7 +116,7 @@ static __device__ void put_in_order(list_room *s, int lane, int n, unsigned *out
     s->bin[lane] = sum;
     __syncwarp();
     for (first = 0; first < n; first += GPU_WARP) {
-        const int      key = first + lane < n ? gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
+        const int      key = first + lane < n ? gpu_gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
         const unsigned same = __match_any_sync(GPU_ALL, key);
         const int      place = s->bin[key] + __popc(same & before);
 
@@ -231,11 +225,6 @@ template <bool FILL> static __device__ __forceinline__ void add_block(const list
 
 // --------------------------------------------------------------------------------------------------- one unit
 
-static __device__ __forceinline__ int padded(int n)
-{
-    return (n + GPU_J_STEP - 1) / GPU_J_STEP * GPU_J_STEP;
-}
-
 /// Chunks of n entries from `first` on, and filling behind the last. at_word < 0: free ones.
 static __device__ void write_chunks(const list_args *a, const unit *u, int at_chunk, int first, int n, int at_word)
 {
@@ -244,9 +233,9 @@ static __device__ void write_chunks(const list_args *a, const unit *u, int at_ch
     for (k = u->lane; k < (n + GPU_CHUNK - 1) / GPU_CHUNK; k += GPU_WARP) {
         a->chunk[at_chunk + k] = gpu_chunk{u->block, {u->image[0], u->image[1], u->image[2]}, first + GPU_CHUNK * k,
                                            at_word < 0 ? -1 : at_word + GPU_CHUNK * k};
-        a->n[at_chunk + k] = min(GPU_CHUNK, padded(n) - GPU_CHUNK * k);
+        a->n[at_chunk + k] = min(GPU_CHUNK, gpu_padded(n) - GPU_CHUNK * k);
     }
-    if (n + u->lane >= padded(n)) return;
+    if (n + u->lane >= gpu_padded(n)) return;
     a->j[first + n + u->lane] = (unsigned)(u->block * GPU_BLOCK); // near no octet
     if (at_word >= 0) a->allow[at_word + n + u->lane] = 0;
 }
@@ -369,9 +358,9 @@ template <bool FILL> static __device__ void do_unit(const list_args *a, list_roo
         __syncwarp();
     }
     u->at_chunk += free_chunks + bound_chunks;
-    u->at_free += padded(u->n_free);
-    u->at_bound += padded(u->n_bound);
-    u->at_word += padded(u->n_bound);
+    u->at_free += gpu_padded(u->n_free);
+    u->at_bound += gpu_padded(u->n_bound);
+    u->at_word += gpu_padded(u->n_bound);
 }
 
 /// One warp a block: all its units, counted or written.
@@ -482,8 +471,7 @@ mds_status GPU_NAME(list_build)(mds_device *d)
     MDS_TRY(reserve(d, s->totals));
     GPU_LAUNCH(k_list<true>, grid, THREADS, 0, d->stream, arguments(d));
     MDS_TRY(GPU_NAME(list_sort)(d, (int)s->totals[0]));
-    d->list = gpu_list{(int)s->totals[0], s->outer.chunk, s->outer.n, s->outer.j, s->outer.allow};
-    return MDS_OK;
+    return GPU_NAME(prune_reset)(d, s->totals);
 }
 
 mds_status GPU_NAME(search_set)(mds_device *d)
@@ -505,7 +493,8 @@ mds_status GPU_NAME(list_open)(mds_device *d)
 
     MDS_TRY(gpu_copy_in(&s->excl_start, m->excl_start, m->n_atoms + 1));
     MDS_TRY(gpu_copy_in(&s->excl, m->excl, m->excl_start[m->n_atoms]));
-    return gpu_alloc(&s->tally, 2);
+    MDS_TRY(gpu_alloc(&s->tally, 2));
+    return GPU_NAME(prune_open)(d);
 }
 
 static void drop(gpu_list_memory *m)
@@ -520,15 +509,10 @@ void GPU_NAME(list_close)(mds_device *d)
 {
     gpu_search *s = d->search;
 
+    GPU_NAME(prune_close)(d);
     drop(&s->fresh);
     drop(&s->outer);
     drop(&s->inner);
     const void *const memory[] = {s->excl_start, s->excl, s->octet.lo, s->octet.hi, s->block.lo, s->block.hi, s->count, s->bin, s->tally};
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
-}
-
-mds_status GPU_NAME(prune)(mds_device *d)
-{
-    (void)d;
-    return MDS_OK;
 }

@@ -17,6 +17,18 @@ static __device__ __forceinline__ float gpu_box_distance2(float4 lo, float4 hi, 
     return dx * dx + dy * dy + dz * dz;
 }
 
+/// Where a set of octets comes in Gray code: neighbours differ in one octet.
+static __device__ __forceinline__ int gpu_gray_rank(unsigned octets)
+{
+    return (int)((octets ^ octets >> 1 ^ octets >> 2 ^ octets >> 3) & 15u);
+}
+
+/// n entries with filling.
+static __device__ __forceinline__ int gpu_padded(int n)
+{
+    return (n + GPU_J_STEP - 1) / GPU_J_STEP * GPU_J_STEP;
+}
+
 /// Enqueue: the fresh chunks into the outer list, longest first.
 mds_status GPU_NAME(list_sort)(mds_device *d, int n_chunks);
 

@@ -472,6 +472,7 @@ mds_status GPU_NAME(search)(mds_device *d, const mds_domain *domain)
     bool go;
 
     (void)domain;
+    GPU_NAME(graph_forget)(d); // sizes and pointers change
     GPU_LAUNCH(k_start, 1, 1, 0, d->stream, d->view.control);
     MDS_TRY(GPU_NAME(vsite_place)(d));
     MDS_TRY(set_brick(d, &go));
@@ -498,6 +499,7 @@ mds_status GPU_NAME(search_open)(mds_device *d)
     MDS_TRY(gpu_alloc(&s->arrival, n));
     MDS_TRY(gpu_alloc(&s->sorted, n));
     GPU_TRY(cudaMallocHost(&s->totals, 4 * sizeof *s->totals));
+    MDS_TRY(GPU_NAME(guard_open)(d));
     return GPU_NAME(list_open)(d);
 }
 
@@ -507,6 +509,7 @@ void GPU_NAME(search_close)(mds_device *d)
     gpu_view   *p = &d->view;
 
     if (!s) return;
+    GPU_NAME(guard_close)(d);
     GPU_NAME(list_close)(d);
     GPU_NAME(scan_close)(&s->scan);
     const void *const memory[] = {s->bounds, s->coarse, s->key, s->item, s->arrival, s->sorted, s->cell, s->column, s->range,

@@ -50,6 +50,28 @@ typedef struct {
     float4 *lo, *hi;
 } gpu_bounds;
 
+/// The two largest squares of ways, nm^2, of heavy [0] and light [1] atoms.
+typedef struct {
+    float first[2], second[2];
+} gpu_ways;
+/// What pruning knows of itself, on the device.
+typedef struct {
+    int64_t  step;     // of the last pruning
+    mds_box  box;      // of then
+    int      due;      // in this step: 0 no, 1 for the present positions, 2 for those foreseen
+    int      foreseen; // the last one was
+    int      fresh;    // none since the search
+    int      n_prunes;
+    unsigned done;     // blocks of k_ways that have ended
+} gpu_prune_state;
+
+/// What the guard has found in this step, on the device; zeros in between.
+typedef struct {
+    int                n_fast, far, lacks, lost; // lost: n_atoms less the smallest id whose numbers are not finite
+    unsigned long long most2[2];                 // bits of the largest squared ways, heavy and light
+    unsigned           done;
+} gpu_guard_state;
+
 /// Memory of one list; a gpu_list is a view of it.
 typedef struct {
     gpu_chunk *chunk;
@@ -83,13 +105,29 @@ struct gpu_search {
     size_t      bin_room;
     long long  *totals;    // pinned [3]
     unsigned long long *tally; // [2] device, for figures
-    int64_t     n_searches, n_prunes;
+    // inner list
+    bool             has_inner;
+    float4          *x_prune, *x_ahead; // [n_slots] positions of the last pruning, those expected halfway to the next; w: 1 light, 0 heavy
+    size_t           x_prune_room, x_ahead_room;
+    gpu_ways        *ways;  // [2 WAYS_SHARES] of every share of slots: from x_prune to now, from now to x_ahead
+    gpu_prune_state *prune;
+    // guard
+    int             *fast;  // [GPU_FAST(n_atoms)] atoms beyond their limits
+    gpu_guard_state *guard;
+    int64_t     n_searches;
 };
+#define GPU_FAST(n_atoms) ((n_atoms) / 100 + 8)
 
 /// The list of the present order and positions: d->list.
 mds_status GPU_NAME(list_build)(mds_device *d);
 mds_status GPU_NAME(list_open)(mds_device *d);
 void       GPU_NAME(list_close)(mds_device *d);
+mds_status GPU_NAME(prune_open)(mds_device *d);
+void       GPU_NAME(prune_close)(mds_device *d);
+/// Room for the inner list of the outer one just made, of so many chunks, entries and words, and d->list.
+mds_status GPU_NAME(prune_reset)(mds_device *d, const long long total[3]);
+mds_status GPU_NAME(guard_open)(mds_device *d);
+void       GPU_NAME(guard_close)(mds_device *d);
 
 /// The column or bin, of n, that a coordinate belongs to. Monotonous and clamped, for atoms and for ranges alike.
 static __device__ __forceinline__ int gpu_piece(double w, double lo, double length, int n)

@@ -137,5 +137,6 @@ void GPU_NAME(figures)(const mds_device *d, mds_list_figures *out)
     out->inner = (int64_t)of_inner[0];
     out->inside = (int64_t)of_inner[1];
     out->searches = s->n_searches;
-    out->prunes = s->n_prunes;
+    gpu_prune_state state;
+    if (cudaMemcpy(&state, s->prune, sizeof state, cudaMemcpyDeviceToHost) == cudaSuccess) out->prunes = state.n_prunes;
 }

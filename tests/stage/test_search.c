@@ -316,7 +316,7 @@ int main(int argc, char **argv)
     is_cpu = !strcmp(name, "cpu");
     if (getenv("MDS_SMALL")) most_atoms = 700;
     completeness();
-    if (is_cpu) pruning_follows_displacements(); // the GPU backend has no inner list yet
+    pruning_follows_displacements();
     order_depends_on_positions_alone();
     faults_are_told();
     return test_end();

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner list: what of the outer list is near enough to be computed now. Made anew every few steps, by exact distances.
+//
+// A search is dear, so the outer list is wide and lasts; a pruning costs about a tenth of what the outer list would cost if it were computed.
+// The rules are those of cpu/copy.c (docs/decisions/005-list-buffer.md): the inner list holds as long as no two atoms, by class heavy or
+// light, have come further since it was made than its buffer and the depth of their kind; it is made for positions expected halfway to the
+// next pruning, x + v t, where those are near enough; not at a search, whose velocities a resumed run does not have.
+//
+// Two kernels a step, always launched, for a recorded step cannot ask the host. k_ways goes over all slots (16 + 16 bytes a slot) and finds
+// the two largest ways of each class; the last of its blocks to end looks at all shares and decides. k_prune ends at once unless pruning is
+// due. Else a warp takes a chunk of the outer list, the i atoms in shared memory and up to two entries a lane, tries the atoms of the octets
+// that an entry had, drops what is far, sorts the rest by octets as list.cu does (a match of lanes gives ranks) and writes it where
+// the outer chunk begins: the inner list has the chunks of the outer one, only shorter.
+//
+// The largest two of all are the same in any order, so decisions do not depend on the order of blocks.
+#include "list.h"
+
+#include <math.h>
+
+enum { THREADS = 128, WARPS = THREADS / GPU_WARP, WAYS_SHARES = 128, WAYS_THREADS = 256, WAYS_WARPS = WAYS_THREADS / GPU_WARP };
+
+/// What both kernels need.
+typedef struct {
+    gpu_view         view;
+    float4          *x_prune, *x_ahead;
+    gpu_ways        *ways;
+    gpu_prune_state *state;
+    double           buffer, depth[3]; // nm: of the inner list beyond the cut-off
+    double           ahead;            // ps to where positions are foreseen, 0: they are not
+    int              interval;
+    float            radius2;
+    gpu_list         outer;
+    int             *n;
+    unsigned        *j, *allow;
+} prune_args;
+
+static __device__ __forceinline__ gpu_ways no_ways()
+{
+    return gpu_ways{{0, 0}, {0, 0}};
+}
+
+/// The largest two of two and two.
+static __device__ __forceinline__ void add_ways(gpu_ways *to, const gpu_ways *from)
+{
+    int k;
+
+    GPU_UNROLL
+    for (k = 0; k < 2; k++) {
+        to->second[k] = fmaxf(fminf(to->first[k], from->first[k]), fmaxf(to->second[k], from->second[k]));
+        to->first[k] = fmaxf(to->first[k], from->first[k]);
+    }
+}
+
+static __device__ __forceinline__ void add_way(gpu_ways *to, float light, float x, float y, float z)
+{
+    const float    way = x * x + y * y + z * z;
+    const gpu_ways one = {{way * (1 - light), way * light}, {0, 0}};
+
+    add_ways(to, &one);
+}
+
+/// Over the block; thread 0 has the result.
+static __device__ gpu_ways block_ways(gpu_ways *shared, gpu_ways mine)
+{
+    const int t = (int)threadIdx.x;
+    int       distance, k;
+
+    for (distance = GPU_WARP / 2; distance > 0; distance /= 2) {
+        gpu_ways other;
+
+        GPU_UNROLL
+        for (k = 0; k < 2; k++) {
+            other.first[k] = __shfl_xor_sync(GPU_ALL, mine.first[k], distance);
+            other.second[k] = __shfl_xor_sync(GPU_ALL, mine.second[k], distance);
+        }
+        add_ways(&mine, &other);
+    }
+    if (t % GPU_WARP == 0) shared[t / GPU_WARP] = mine;
+    __syncthreads();
+    for (k = 1; t == 0 && k < WAYS_WARPS; k++) add_ways(&mine, &shared[k]);
+    __syncthreads();
+    return mine;
+}
+
+/// Whether a list made when atoms were these ways from where they are holds every pair that matters (cpu/copy.c).
+static __device__ bool still_holds(const prune_args *a, const gpu_ways *w)
+{
+    const double heavy = sqrt((double)w->first[0]), light = sqrt((double)w->first[1]);
+    const double heavies = heavy + sqrt((double)w->second[0]), lights = light + sqrt((double)w->second[1]);
+
+    return heavies < a->buffer + a->depth[0] && heavy + light < a->buffer + a->depth[1] && lights < a->buffer + a->depth[2];
+}
+
+static __device__ bool scheduled(const prune_args *a)
+{
+    const gpu_prune_state *s = a->state;
+
+    return a->interval > 0 && a->view.control->step - s->step >= (s->foreseen ? a->interval : (a->interval + 1) / 2);
+}
+
+/// By one thread: whether pruning is due, and for which positions.
+static __device__ void decide(const prune_args *a, const gpu_ways *moved, const gpu_ways *ahead, bool has_ahead)
+{
+    gpu_prune_state *s = a->state;
+    const mds_box   *box = &a->view.control->box;
+    bool             due = s->fresh || scheduled(a) || !still_holds(a, moved);
+    int              k;
+
+    for (k = 0; k < 9; k++) due = due || box->a[k / 3][k % 3] != s->box.a[k / 3][k % 3]; // images have moved
+    s->due = 0;
+    if (!due) return;
+    s->foreseen = has_ahead && still_holds(a, ahead);
+    s->due = s->foreseen ? 2 : 1;
+    s->step = a->view.control->step;
+    s->box = *box;
+    s->fresh = 0;
+    s->n_prunes++;
+}
+
+/// Ways since the last pruning, positions ahead and the ways to them where a pruning is scheduled; the last block decides.
+static __global__ void __launch_bounds__(WAYS_THREADS) k_ways(prune_args a)
+{
+    GPU_SHARED(gpu_ways, shared, [WAYS_WARPS]);
+    GPU_SHARED(int, last, [1]);
+    gpu_prune_state *s = a.state;
+    const int        t = (int)threadIdx.x;
+    gpu_ways         moved = no_ways(), ahead = no_ways();
+    int              i;
+
+    if (a.view.control->tripped) return;
+    const bool looks = a.ahead > 0 && !s->fresh && scheduled(&a);
+    for (i = (int)blockIdx.x * WAYS_THREADS + t; i < a.view.n_slots; i += (int)gridDim.x * WAYS_THREADS) {
+        const int    atom = a.view.atom_of[i];
+        const float4 x = a.view.xq[i], then = a.x_prune[i];
+
+        if (atom < 0) continue;
+        add_way(&moved, then.w, x.x - then.x, x.y - then.y, x.z - then.z);
+        if (!looks) continue;
+        const float u[3] = {(float)(a.ahead * a.view.v[atom][0]), (float)(a.ahead * a.view.v[atom][1]), (float)(a.ahead * a.view.v[atom][2])};
+        a.x_ahead[i] = make_float4(x.x + u[0], x.y + u[1], x.z + u[2], then.w);
+        add_way(&ahead, then.w, u[0], u[1], u[2]);
+    }
+    moved = block_ways(shared, moved);
+    if (looks) ahead = block_ways(shared, ahead);
+    if (t == 0) {
+        a.ways[blockIdx.x] = moved;
+        a.ways[WAYS_SHARES + blockIdx.x] = ahead;
+        __threadfence();
+        last[0] = atomicAdd(&s->done, 1u) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last[0]) return;
+    moved = t < (int)gridDim.x ? a.ways[t] : no_ways();
+    ahead = t < (int)gridDim.x ? a.ways[WAYS_SHARES + t] : no_ways();
+    moved = block_ways(shared, moved);
+    if (looks) ahead = block_ways(shared, ahead);
+    if (t != 0) return;
+    decide(&a, &moved, &ahead, looks);
+    s->done = 0;
+}
+
+static_assert(WAYS_SHARES <= WAYS_THREADS, "the last block has a thread for every share");
+
+// ------------------------------------------------------------------------------------------------- pruning
+
+/// Of one warp.
+typedef struct {
+    float4 x[GPU_BLOCK];
+    int    bin[GPU_WARP];
+} prune_room;
+
+/// Of an entry's octets those with an atom within the inner radius that counts.
+static __device__ __forceinline__ unsigned near_octets(const prune_args *a, const prune_room *s, unsigned octets, unsigned allow, float x, float y, float z)
+{
+    unsigned out = 0;
+    int      o, i;
+
+    for (o = 0; o < GPU_BLOCK / GPU_OCTET; o++) {
+        float best = GPU_NOWHERE;
+
+        if (!(octets >> o & 1)) continue;
+        for (i = GPU_OCTET * o; i < GPU_OCTET * (o + 1); i++) {
+            const float dx = s->x[i].x - x, dy = s->x[i].y - y, dz = s->x[i].z - z;
+
+            if (allow >> i & 1) best = fminf(best, dx * dx + dy * dy + dz * dz);
+        }
+        if (best <= a->radius2) out |= 1u << o;
+    }
+    return out;
+}
+
+/// The entry's octets that stay. `base`: origin of the i atoms in this image, as far as it is on the raster.
+static __device__ __forceinline__ unsigned keep(const prune_args *a, const prune_room *s, const float4 *x, float3 base, unsigned entry, unsigned allow)
+{
+    const int    slot = GPU_J_SLOT(entry);
+    const float4 xj = x[slot], from = a->view.origin[slot / GPU_BLOCK];
+
+    return near_octets(a, s, GPU_J_OCTETS(entry), allow, xj.x + (from.x - base.x), xj.y + (from.y - base.y), xj.z + (from.z - base.z));
+}
+
+static __device__ __forceinline__ float along(const float a[3][3], const int image[3], int k)
+{
+    return (float)image[0] * a[0][k] + (float)image[1] * a[1][k] + (float)image[2] * a[2][k];
+}
+
+static __device__ void prune_chunk(const prune_args *a, prune_room *s, const float4 *x, int c, int lane)
+{
+    const gpu_control *control = a->view.control;
+    const gpu_chunk    chunk = a->outer.chunk[c];
+    const int          n = a->outer.n[c];
+    const unsigned     lower = (1u << lane) - 1;
+    const float4       origin = a->view.origin[chunk.block], xi = x[chunk.block * GPU_BLOCK + lane];
+    const float3       base = {origin.x + along(control->raster, chunk.image, 0), origin.y + along(control->raster, chunk.image, 1),
+                               origin.z + along(control->raster, chunk.image, 2)};
+    unsigned           entry[2], allow[2], same[2];
+    int                key[2], k, sum = 0;
+
+    s->x[lane] = make_float4(xi.x + along(control->rest, chunk.image, 0), xi.y + along(control->rest, chunk.image, 1),
+                             xi.z + along(control->rest, chunk.image, 2), 0);
+    s->bin[lane] = 0;
+    __syncwarp();
+    GPU_UNROLL
+    for (k = 0; k < 2; k++) {
+        const int at = GPU_WARP * k + lane;
+
+        entry[k] = at < n ? a->outer.j[chunk.first + at] : 0;
+        allow[k] = chunk.allow < 0 || at >= n ? GPU_ALL : a->outer.allow[chunk.allow + at];
+        const unsigned octets = keep(a, s, x, base, entry[k], allow[k]);
+        entry[k] = (entry[k] & 0x0fffffffu) | octets << 28;
+        key[k] = octets ? gpu_gray_rank(octets) : 16;
+        same[k] = __match_any_sync(GPU_ALL, key[k]);
+        if (!(same[k] & lower)) s->bin[key[k]] += __popc(same[k]);
+        __syncwarp();
+    }
+    for (k = 0; k < lane; k++) sum += s->bin[k];
+    const int kept = gpu_shuffle(sum, 16);
+    __syncwarp();
+    s->bin[lane] = sum;
+    __syncwarp();
+    GPU_UNROLL
+    for (k = 0; k < 2; k++) {
+        const int place = s->bin[key[k]] + __popc(same[k] & lower);
+
+        if (key[k] < 16) {
+            a->j[chunk.first + place] = entry[k];
+            if (chunk.allow >= 0) a->allow[chunk.allow + place] = allow[k];
+        }
+        __syncwarp();
+        if (!(same[k] & lower)) s->bin[key[k]] += __popc(same[k]);
+        __syncwarp();
+    }
+    if (kept + lane < gpu_padded(kept)) {
+        a->j[chunk.first + kept + lane] = (unsigned)(chunk.block * GPU_BLOCK); // near no octet
+        if (chunk.allow >= 0) a->allow[chunk.allow + kept + lane] = 0;
+    }
+    if (lane == 0) a->n[c] = gpu_padded(kept);
+}
+
+static_assert(GPU_CHUNK <= 2 * GPU_WARP, "two entries a lane");
+
+/// One warp a chunk, where pruning is due. Also notes the positions that it was made for.
+static __global__ void __launch_bounds__(THREADS) k_prune(prune_args a)
+{
+    GPU_SHARED(prune_room, rooms, [WARPS]);
+    const int due = a.state->due, lane = (int)threadIdx.x % GPU_WARP, c = (int)blockIdx.x * WARPS + (int)threadIdx.x / GPU_WARP;
+    int       i;
+
+    if (a.view.control->tripped || !due) return;
+    const float4 *x = due == 2 ? a.x_ahead : a.view.xq;
+    for (i = (int)(blockIdx.x * THREADS + threadIdx.x); i < a.view.n_slots; i += (int)gridDim.x * THREADS) {
+        const float4 now = x[i];
+
+        a.x_prune[i] = make_float4(now.x, now.y, now.z, a.x_prune[i].w);
+    }
+    if (c < a.outer.n_chunks) prune_chunk(&a, &rooms[threadIdx.x / GPU_WARP], x, c, lane);
+}
+
+/// After a search: classes, positions until the first pruning, and padding of what is foreseen.
+static __global__ void k_reset(prune_args a)
+{
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+    if (i == 0) {
+        a.state->fresh = 1;
+        a.state->foreseen = a.state->due = 0;
+    }
+    if (i >= a.view.n_slots) return;
+    const int atom = a.view.atom_of[i];
+    float4    x = a.view.xq[i];
+    x.w = atom >= 0 && a.view.inv_mass[atom] > 1 / MDS_LIGHT ? 1 : 0;
+    a.x_prune[i] = a.x_ahead[i] = x;
+}
+
+// --------------------------------------------------------------------------------------------- on the host
+
+static prune_args arguments(const mds_device *d)
+{
+    const mds_params *p = &d->params;
+    const gpu_search *s = d->search;
+    const double      radius = s->radius_inner + GPU_ROUNDING;
+
+    return prune_args{d->view, s->x_prune, s->x_ahead, s->ways, s->prune,
+                      s->radius_inner - fmax(p->cut_lj, p->cut_q) - GPU_ROUNDING, {p->list_depth[0], p->list_depth[1], p->list_depth[2]},
+                      0.5 * (p->prune_interval - 1) * p->dt, p->prune_interval, (float)(radius * radius),
+                      {d->list.n_chunks, s->outer.chunk, s->outer.n, s->outer.j, s->outer.allow}, s->inner.n, s->inner.j, s->inner.allow};
+}
+
+mds_status GPU_NAME(prune_reset)(mds_device *d, const long long total[3])
+{
+    gpu_search *s = d->search;
+
+    d->list = gpu_list{(int)total[0], s->outer.chunk, s->outer.n, s->outer.j, s->outer.allow};
+    s->has_inner = s->radius_inner < s->radius_outer && total[0] > 0;
+    if (!s->has_inner) return MDS_OK;
+    MDS_TRY(gpu_room(&s->inner.n, &s->inner.n_room, total[0]));
+    MDS_TRY(gpu_room(&s->inner.j, &s->inner.j_room, total[1]));
+    MDS_TRY(gpu_room(&s->inner.allow, &s->inner.allow_room, total[2]));
+    MDS_TRY(gpu_room(&s->x_prune, &s->x_prune_room, d->view.n_slots));
+    MDS_TRY(gpu_room(&s->x_ahead, &s->x_ahead_room, d->view.n_slots));
+    GPU_TRY(cudaMemsetAsync(s->inner.n, 0, (size_t)total[0] * sizeof *s->inner.n, d->stream)); // empty until it is made
+    GPU_LAUNCH(k_reset, (unsigned)(d->view.n_slots + THREADS - 1) / THREADS, THREADS, 0, d->stream, arguments(d));
+    d->list = gpu_list{(int)total[0], s->outer.chunk, s->inner.n, s->inner.j, s->inner.allow};
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(prune)(mds_device *d)
+{
+    const int shares = (d->view.n_slots + 4 * WAYS_THREADS - 1) / (4 * WAYS_THREADS); // some slots a thread, if there are that many
+
+    if (!d->search->has_inner) return MDS_OK;
+    GPU_LAUNCH(k_ways, (unsigned)(shares < WAYS_SHARES ? shares : WAYS_SHARES), WAYS_THREADS, 0, d->stream, arguments(d));
+    GPU_LAUNCH(k_prune, (unsigned)(d->list.n_chunks + WARPS - 1) / WARPS, THREADS, 0, d->stream, arguments(d));
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(prune_open)(mds_device *d)
+{
+    gpu_search *s = d->search;
+
+    MDS_TRY(gpu_alloc(&s->ways, 2 * WAYS_SHARES));
+    MDS_TRY(gpu_alloc(&s->prune, 1));
+    GPU_TRY(cudaMemset(s->prune, 0, sizeof *s->prune));
+    return MDS_OK;
+}
+
+void GPU_NAME(prune_close)(mds_device *d)
+{
+    gpu_search *s = d->search;
+
+    GPU_NAME(release)(s->ways);
+    GPU_NAME(release)(s->prune);
+    GPU_NAME(release)(s->x_prune);
+    GPU_NAME(release)(s->x_ahead);
+}
