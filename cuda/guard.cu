@@ -251,7 +251,7 @@ mds_status GPU_NAME(guard)(mds_device *d)
     const gpu_search *s = d->search;
     const guard_args  a = {d->view, s->brick, s->octet, s->block, s->fast, s->guard, d->params};
 
-    const unsigned    some = (unsigned)(d->view.n_atoms / (4 * THREADS) + 1), grid = some < BLOCKS ? some : BLOCKS;
+    const unsigned    some = (unsigned)(d->view.n_atoms / (4 * THREADS) + 1), grid = some < (unsigned)BLOCKS ? some : (unsigned)BLOCKS;
 
     GPU_LAUNCH(k_collect, grid, THREADS, 0, d->stream, a);
     GPU_LAUNCH(k_ask, grid, THREADS, 0, d->stream, a);
