@@ -175,20 +175,20 @@ static __device__ __forceinline__ unsigned excluded_bits(const list_args *a, int
     return bits;
 }
 
-/// Octets that have an atom within the radius of (x, y, z). `before`: only those atoms count that have their bit in it.
-static __device__ __forceinline__ unsigned near_octets(const list_args *a, const list_room *s, float x, float y, float z, unsigned before)
+/// Octets that have an atom within the radius of (x, y, z). Only those atoms count that have their bit in `allow`.
+static __device__ __forceinline__ unsigned near_octets(const list_args *a, const list_room *s, float x, float y, float z, unsigned allow)
 {
     unsigned octets = 0;
     int      o, i;
 
     for (o = 0; o < GPU_BLOCK / GPU_OCTET; o++) {
-        float best = GPU_NOWHERE;
+        float best = 2 * GPU_NOWHERE; // of none
 
         if (!(gpu_box_distance2(s->lo[o], s->hi[o], x, y, z) <= a->radius2)) continue;
         for (i = GPU_OCTET * o; i < GPU_OCTET * (o + 1); i++) {
             const float dx = s->x[i].x - x, dy = s->x[i].y - y, dz = s->x[i].z - z;
 
-            if (before >> i & 1) best = fminf(best, dx * dx + dy * dy + dz * dz);
+            if (allow >> i & 1) best = fminf(best, dx * dx + dy * dy + dz * dz);
         }
         if (best <= a->radius2) octets |= 1u << o;
     }
@@ -203,19 +203,16 @@ template <bool FILL> static __device__ __forceinline__ void add_block(const list
     const bool   self = b == u->block && !u->image[0] && !u->image[1] && !u->image[2];
     unsigned     allow = self ? u->real & ((1u << u->lane) - 1) : u->real, octets = 0;
 
-    if (atom >= 0)
-        octets = near_octets(a, s, x.x + (float)((double)to.x - (double)from.x - u->shift[0]),
-                             x.y + (float)((double)to.y - (double)from.y - u->shift[1]),
-                             x.z + (float)((double)to.z - (double)from.z - u->shift[2]), allow);
+    const float at[3] = {x.x + (float)((double)to.x - (double)from.x - u->shift[0]), x.y + (float)((double)to.y - (double)from.y - u->shift[1]),
+                         x.z + (float)((double)to.z - (double)from.z - u->shift[2])};
+    if (atom >= 0) octets = near_octets(a, s, at[0], at[1], at[2], allow);
     bool bound = self;
     if (octets) {
-        const unsigned excluded = excluded_bits(a, u->block, atom);
-        int            o;
+        const unsigned excluded = excluded_bits(a, u->block, atom) & allow;
 
-        bound = bound || (excluded & allow);
         allow &= ~excluded;
-        for (o = 0; o < GPU_BLOCK / GPU_OCTET; o++)
-            if (!(allow >> (GPU_OCTET * o) & 0xffu)) octets &= ~(1u << o);
+        bound = bound || excluded;
+        if (excluded) octets = near_octets(a, s, at[0], at[1], at[2], allow); // what was near may be excluded
     }
     const unsigned frees = gpu_ballot(octets && !bound);
     const unsigned bounds = gpu_ballot(octets && bound);
@@ -482,7 +479,7 @@ mds_status GPU_NAME(search_set)(mds_device *d)
     const bool        all = !d->periodic && (p->cut_lj <= 0 || (p->coulomb != MDS_COULOMB_NONE && p->cut_q <= 0));
 
     s->radius_outer = all ? GPU_EVERYWHERE : fmax(p->list_radius, cut);
-    s->radius_inner = p->prune_radius > 0 ? fmin(fmax(p->prune_radius, cut), s->radius_outer) : s->radius_outer;
+    s->radius_inner = p->prune_radius > 0 && !all ? fmin(fmax(p->prune_radius, cut), s->radius_outer) : s->radius_outer;
     return MDS_OK;
 }
 

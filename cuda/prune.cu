@@ -177,7 +177,7 @@ static __device__ __forceinline__ unsigned near_octets(const prune_args *a, cons
     int      o, i;
 
     for (o = 0; o < GPU_BLOCK / GPU_OCTET; o++) {
-        float best = GPU_NOWHERE;
+        float best = 2 * GPU_NOWHERE; // of none
 
         if (!(octets >> o & 1)) continue;
         for (i = GPU_OCTET * o; i < GPU_OCTET * (o + 1); i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A look into the emulated GPU backend's order and list, and positions moved without a search.
 extern "C" {
+#include "stage/poke_gpu_list.h"
 #include "stage/poke_list.h"
 }
 
@@ -118,4 +119,57 @@ extern "C" int32_t peek_order(const mds_device *d, const int32_t **atom_of)
     kept[turn] = fetch(d->view.atom_of, (size_t)d->view.n_slots);
     *atom_of = kept[turn];
     return d->view.n_slots;
+}
+
+extern "C" void peek_list(const mds_device *d, peeked_list *out)
+{
+    const gpu_list *l = &d->list;
+
+    static_assert(sizeof(gpu_chunk) == sizeof *out->chunk, "six integers");
+    settle(d);
+    *out = peeked_list{};
+    out->n_chunks = l->n_chunks;
+    out->n_slots = d->view.n_slots;
+    out->chunk = reinterpret_cast<int32_t(*)[6]>(fetch(l->chunk, (size_t)l->n_chunks));
+    out->n = fetch(l->n, (size_t)l->n_chunks);
+    for (int c = 0; c < l->n_chunks; c++) {
+        const int32_t *chunk = out->chunk[c], end = chunk[4] + out->n[c], last = chunk[5] < 0 ? 0 : chunk[5] + out->n[c];
+
+        out->n_entries = end > out->n_entries ? end : out->n_entries;
+        out->n_words = last > out->n_words ? last : out->n_words;
+    }
+    out->j = fetch(l->j, (size_t)out->n_entries);
+    out->allow = fetch(l->allow, (size_t)out->n_words);
+    out->atom_of = fetch(d->view.atom_of, (size_t)d->view.n_slots);
+    out->image = fetch(d->view.image, (size_t)d->view.n_atoms);
+}
+
+extern "C" void peek_list_free(peeked_list *list)
+{
+    free(list->chunk);
+    free(list->n);
+    free(list->j);
+    free(list->allow);
+    free(list->atom_of);
+    free(list->image);
+    *list = peeked_list{};
+}
+
+extern "C" void peek_scan(mds_device *d, int rows, size_t n, int32_t *data, int64_t *total)
+{
+    const size_t size = (size_t)rows * (n + 1);
+    gpu_scan     s = {};
+    int         *on_device;
+
+    settle(d);
+    if (gpu_copy_in(&on_device, data, size) != MDS_OK || GPU_NAME(scan)(d, &s, on_device, rows, n) != MDS_OK) abort();
+    settle(d);
+    int       *sums = fetch(on_device, size);
+    long long *totals = fetch(s.total, (size_t)rows);
+    memcpy(data, sums, size * sizeof *data);
+    for (int r = 0; r < rows; r++) total[r] = totals[r];
+    free(sums);
+    free(totals);
+    GPU_NAME(release)(on_device);
+    GPU_NAME(scan_close)(&s);
 }
