@@ -220,15 +220,18 @@ static __device__ __forceinline__ void end_chunk(const pair_args *a, int block, 
         const float f = pair_sum_rows(i->fx[o], i->fy[o], i->fz[o], lane);
         if (row < 3) gpu_add_force(&a->view, slot + GPU_OCTET * o, row, f);
     }
-    if (!ENERGY) return;
-    GPU_UNROLL
-    for (o = 0; o < OCTETS; o++) add_virial(s, i->x[o], i->y[o], i->z[o], i->fx[o], i->fy[o], i->fz[o]);
-    const float term[N_TERMS] = {s->lj, s->q, -0.5f * s->xx, -0.5f * s->xy, -0.5f * s->xz, -0.5f * s->yy, -0.5f * s->yz, -0.5f * s->zz};
-    GPU_UNROLL
-    for (o = 0; o < N_TERMS; o++) sum[o] += to_units(term[o], fault);
+    if (ENERGY) {
+        GPU_UNROLL
+        for (o = 0; o < OCTETS; o++) add_virial(s, i->x[o], i->y[o], i->z[o], i->fx[o], i->fy[o], i->fz[o]);
+        const float term[N_TERMS] = {s->lj, s->q, -0.5f * s->xx, -0.5f * s->xy, -0.5f * s->xz, -0.5f * s->yy, -0.5f * s->yz, -0.5f * s->zz};
+        GPU_UNROLL
+        for (o = 0; o < N_TERMS; o++) sum[o] += to_units(term[o], fault);
+    }
 }
 
-template <int ENERGY, int RULE, int FORM, int DEGREE> static __global__ void __launch_bounds__(THREADS) k_pair(pair_args a)
+// blocks at once: as many as registers allow without spilling on every chip; waiting for entries and positions is hidden by other warps
+template <int ENERGY, int RULE, int FORM, int DEGREE>
+static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : FORM != PAIR_ONE_CUT || DEGREE == PAIR_ANY ? 5 : 6) k_pair(pair_args a)
 {
     enum { APART = FORM == PAIR_ONE_CUT && !ENERGY }; // a loop of their own for chunks without words, where speed counts
     const gpu_control *control = a.view.control;
