@@ -194,7 +194,7 @@ static mds_status make_arrays(mds_device *d)
     gpu_view    *p = &d->view;
 
     GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
-    GPU_TRY(cudaStreamCreateWithFlags(&d->mesh_stream, cudaStreamNonBlocking));
+    GPU_TRY(cudaStreamCreateWithPriority(&d->mesh_stream, cudaStreamNonBlocking, -100)); // the highest: a long chain of small kernels
     GPU_TRY(cudaEventCreateWithFlags(&d->begun, cudaEventDisableTiming));
     GPU_TRY(cudaEventCreateWithFlags(&d->meshed, cudaEventDisableTiming));
     GPU_TRY(cudaMallocHost(&d->peek, sizeof *d->peek));

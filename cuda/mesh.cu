@@ -235,12 +235,3 @@ mds_status GPU_NAME(mesh)(mds_device *d, mds_phase phase, mds_work work)
     if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_gather)(d));
     return MDS_OK;
 }
-
-/// For tests: do it this way where it can be done. Returns the way taken.
-extern "C" int GPU_NAME(mesh_choose)(mds_device *d, int way);
-int GPU_NAME(mesh_choose)(mds_device *d, int way)
-{
-    d->mesh->wish = (mesh_way)way;
-    d->mesh->order = 0;
-    return GPU_NAME(mesh_set)(d) == MDS_OK ? (int)d->mesh->way : -1;
-}
