@@ -13,13 +13,22 @@
 // below a sine of 1e-6, where float directions are noise.
 //
 // Traffic of a torsion: 16 bytes of atoms and 16 to 64 of parameters, coalesced; four positions of 24 and four slots of 4,
-// shared with neighbours through the caches; 12 atomic additions of 8 bytes.
+// shared with neighbours through the caches; 12 atomic additions of 8 bytes in 4 sectors.
 #include "bonded.h"
 
 #include "num/bonded.h"
 
 /// Squared sine below which three points count as collinear: cross products of floats carry some 1e-7.
 #define COLLINEAR 1e-12f
+
+/// Where a thread works. Those beyond the last term of a block do its first one and keep the result for themselves.
+typedef struct {
+    const gpu_view     *p;
+    const term_images  *images;
+    term_stage         *stage;  // of the warp
+    const bonded_lists *lists;
+    bool                active;
+} place;
 
 /// Of one term, kJ/mol.
 typedef struct {
@@ -51,16 +60,16 @@ static __device__ __forceinline__ float stretch(double square, float length, flo
     return sum > 0 ? (float)(square - r0 * r0) / sum : 0.0f;
 }
 
-template <bool want> static __device__ __forceinline__ void two_atoms(const gpu_view *p, const term_images *images, int batch,
-                                                                      int4 atom, float4 q, term_sums *sums)
+template <bool want> static __device__ __forceinline__ void two_atoms(const place *w, int batch, int4 atom, float4 q, term_sums *sums)
 {
+    const gpu_view *p = w->p;
     const double *a = p->x[atom.x], *b = p->x[atom.y];
     double        d[3];
     float         r[3], s = 0;
     int           k;
 
     for (k = 0; k < 3; k++) d[k] = a[k] - b[k];
-    mds_images_nearest(&images->m, d);
+    mds_images_nearest(&w->images->m, d);
     for (k = 0; k < 3; k++) r[k] = (float)d[k];
     const double square = mds_dot(d, d);
     const float  inv = reciprocal_root((float)square), length = (float)square * inv;
@@ -92,20 +101,20 @@ template <bool want> static __device__ __forceinline__ void two_atoms(const gpu_
     }
     const int   slot[2] = {p->slot_of[atom.x], p->slot_of[atom.y]};
     const float f[1][3] = {{s * r[0], s * r[1], s * r[2]}};
-    term_add_forces<2>(p, slot, f);
+    term_add_forces<2>(p, w->stage, w->active, slot, f);
     if (want) add_virial(sums, r, f[0]);
 }
 
 // ---------------------------------------------------------------------------------------------- three atoms
 
-template <bool want> static __device__ __forceinline__ void three_atoms(const gpu_view *p, const term_images *images, int batch,
-                                                                        int4 atom, float4 q, term_sums *sums)
+template <bool want> static __device__ __forceinline__ void three_atoms(const place *w, int batch, int4 atom, float4 q, term_sums *sums)
 {
+    const gpu_view *p = w->p;
     float u[3], v[3], n[3], f[2][3], pull, pu, pv;
     int   k;
 
-    term_difference(images, p->x[atom.x], p->x[atom.y], u);
-    term_difference(images, p->x[atom.z], p->x[atom.y], v);
+    term_difference(w->images, p->x[atom.x], p->x[atom.y], u);
+    term_difference(w->images, p->x[atom.z], p->x[atom.y], v);
     const float u2 = term_dot(u, u), v2 = term_dot(v, v), uv = term_dot(u, v);
     if (batch == BATCH_ANGLE) {
         term_cross(u, v, n);
@@ -130,7 +139,7 @@ template <bool want> static __device__ __forceinline__ void three_atoms(const gp
         f[1][k] = pull * (u[k] - pv * v[k]);
     }
     const int slot[3] = {p->slot_of[atom.x], p->slot_of[atom.z], p->slot_of[atom.y]};
-    term_add_forces<3>(p, slot, f);
+    term_add_forces<3>(p, w->stage, w->active, slot, f);
     if (!want) return;
     add_virial(sums, u, f[0]);
     add_virial(sums, v, f[1]);
@@ -215,16 +224,17 @@ static __device__ __forceinline__ float turn_back(float x)
     return x - 6.2831853f * rintf(x * 0.15915494f);
 }
 
-template <bool want> static __device__ __forceinline__ void four_atoms(const gpu_view *p, const term_images *images, int batch,
-                                                                       int4 atom, const float4 *param, term_sums *sums)
+template <bool want> static __device__ __forceinline__ void four_atoms(const place *w, int batch, int4 atom, const float4 *param,
+                                                                       term_sums *sums)
 {
+    const gpu_view *p = w->p;
     const float4 q = param[0];
     float        slope, f[3][3];
     twist        t;
 
-    term_difference(images, p->x[atom.x], p->x[atom.y], t.f);
-    term_difference(images, p->x[atom.z], p->x[atom.y], t.g);
-    term_difference(images, p->x[atom.z], p->x[atom.w], t.h);
+    term_difference(w->images, p->x[atom.x], p->x[atom.y], t.f);
+    term_difference(w->images, p->x[atom.z], p->x[atom.y], t.g);
+    term_difference(w->images, p->x[atom.z], p->x[atom.w], t.h);
     twist_of(&t);
     if (batch == BATCH_IMPROPER) {
         const float off = turn_back(atan2f(t.sine, t.cosine) - q.x);
@@ -262,7 +272,7 @@ template <bool want> static __device__ __forceinline__ void four_atoms(const gpu
     }
     twist_forces(&t, slope, f);
     const int slot[4] = {p->slot_of[atom.x], p->slot_of[atom.z], p->slot_of[atom.w], p->slot_of[atom.y]};
-    term_add_forces<4>(p, slot, f);
+    term_add_forces<4>(p, w->stage, w->active, slot, f);
     if (want) twist_virial(&t, f, sums);
 }
 
@@ -294,28 +304,28 @@ static __device__ __forceinline__ float map_value(int n, const float4 *cells, fl
     return e;
 }
 
-template <bool want> static __device__ __forceinline__ void map(const gpu_view *p, const term_images *images, const bonded_lists *b,
-                                                                int4 atom, float4 q, term_sums *sums)
+template <bool want> static __device__ __forceinline__ void map(const place *w, int4 atom, float4 q, term_sums *sums)
 {
-    const int last = __float_as_int(q.x), n = b->map_size;
-    float     fa[3][3], fb[3][3], f[4][3], slope[2];
-    twist     t, w;
-    int       k;
+    const gpu_view *p = w->p;
+    const int       last = __float_as_int(q.x), n = w->lists->map_size;
+    float           fa[3][3], fb[3][3], f[4][3], slope[2];
+    twist           t, u;
+    int             k;
 
-    term_difference(images, p->x[atom.x], p->x[atom.y], t.f);
-    term_difference(images, p->x[atom.z], p->x[atom.y], t.g);
-    term_difference(images, p->x[atom.z], p->x[atom.w], t.h);
-    term_difference(images, p->x[atom.w], p->x[last], w.h);
+    term_difference(w->images, p->x[atom.x], p->x[atom.y], t.f);
+    term_difference(w->images, p->x[atom.z], p->x[atom.y], t.g);
+    term_difference(w->images, p->x[atom.z], p->x[atom.w], t.h);
+    term_difference(w->images, p->x[atom.w], p->x[last], u.h);
     for (k = 0; k < 3; k++) {
-        w.f[k] = -t.g[k];
-        w.g[k] = -t.h[k];
+        u.f[k] = -t.g[k];
+        u.g[k] = -t.h[k];
     }
     twist_of(&t);
-    twist_of(&w);
-    sums->energy = map_value(n, b->cells + (size_t)__float_as_int(q.y) * 4 * (size_t)n * (size_t)n, atan2f(t.sine, t.cosine),
-                             atan2f(w.sine, w.cosine), slope);
+    twist_of(&u);
+    sums->energy = map_value(n, w->lists->cells + (size_t)__float_as_int(q.y) * 4 * (size_t)n * (size_t)n, atan2f(t.sine, t.cosine),
+                             atan2f(u.sine, u.cosine), slope);
     twist_forces(&t, slope[0], fa);
-    twist_forces(&w, slope[1], fb);
+    twist_forces(&u, slope[1], fb);
     for (k = 0; k < 3; k++) { // atoms 0, 1, 3, 4; the rest on 2, which is atom 1 of the second torsion
         f[0][k] = fa[0][k];
         f[1][k] = fb[0][k] - (fa[0][k] + fa[1][k] + fa[2][k]);
@@ -323,32 +333,32 @@ template <bool want> static __device__ __forceinline__ void map(const gpu_view *
         f[3][k] = fb[2][k];
     }
     const int slot[5] = {p->slot_of[atom.x], p->slot_of[atom.y], p->slot_of[atom.w], p->slot_of[last], p->slot_of[atom.z]};
-    term_add_forces<5>(p, slot, f);
+    term_add_forces<5>(p, w->stage, w->active, slot, f);
     if (!want) return;
     twist_virial(&t, fa, sums);
-    twist_virial(&w, fb, sums);
+    twist_virial(&u, fb, sums);
 }
 
 /// The reference points do not scale with the box: the virial counts from the origin of space (docs/theory/bonded.md).
-template <bool want> static __device__ __forceinline__ void restraint(const gpu_view *p, const term_images *images, int4 atom,
-                                                                      const float4 *param, term_sums *sums)
+template <bool want> static __device__ __forceinline__ void restraint(const place *w, int4 atom, const float4 *param, term_sums *sums)
 {
     const float4 hi = param[0], lo = param[TERM_THREADS];
     const double at[3] = {(double)hi.x + (double)lo.x, (double)hi.y + (double)lo.y, (double)hi.z + (double)lo.z};
     const float  stiff[3] = {hi.w, lo.w, param[2 * TERM_THREADS].x};
-    const int    slot = p->slot_of[atom.x];
+    long long    units[3];
     float        r[3], f[3], image[3];
     unsigned     fault = 0;
     int          k;
 
-    term_difference(images, p->x[atom.x], at, r);
+    term_difference(w->images, w->p->x[atom.x], at, r);
     for (k = 0; k < 3; k++) {
         f[k] = -stiff[k] * r[k];
         sums->energy -= 0.5f * f[k] * r[k];
         image[k] = (float)(at[k] + (double)r[k]);
-        term_add(p, slot, k, term_units(f[k], &fault));
+        units[k] = term_units(f[k], &fault);
     }
-    if (fault) gpu_fault(p->control, fault, atom.x);
+    term_add(w->p, w->stage, w->active ? w->p->slot_of[atom.x] : -1, units);
+    if (w->active && fault) gpu_fault(w->p->control, fault, atom.x);
     if (want) add_virial(sums, image, f);
 }
 
@@ -358,6 +368,7 @@ template <bool want> static __device__ __forceinline__ void restraint(const gpu_
 template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_bonded(gpu_view p, bonded_lists b)
 {
     GPU_SHARED(term_images, images, [1]);
+    GPU_SHARED(term_stage, stage, [TERM_WARPS]);
     GPU_SHARED(double, part, [TERM_WARPS][N_TERM_SUMS]);
     const int t = (int)threadIdx.x;
     term_sums sums = {0, 0, {0, 0, 0, 0, 0, 0, 0, 0, 0}};
@@ -366,25 +377,25 @@ template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_bo
     if (p.control->tripped) return;
     term_images_of(p.control, images);
     __syncthreads();
-    const int4 block = b.block[blockIdx.x];
-    if (t < block.z) {
-        const int4    atom = b.atom[blockIdx.x * TERM_THREADS + threadIdx.x];
-        const float4 *q = b.param + block.w + t;
+    const int4    block = b.block[blockIdx.x];
+    const place   w = {&p, images, &stage[t / GPU_WARP], &b, t < block.z};
+    const int     mine = w.active ? t : 0;
+    const int4    atom = b.atom[(size_t)blockIdx.x * TERM_THREADS + (size_t)mine];
+    const float4 *q = b.param + block.w + mine;
 
-        if (block.x == BATCH_CMAP)
-            map<want>(&p, images, &b, atom, *q, &sums);
-        else if (block.x <= BATCH_IMPROPER)
-            four_atoms<want>(&p, images, block.x, atom, q, &sums);
-        else if (block.x <= BATCH_ANGLE_G96)
-            three_atoms<want>(&p, images, block.x, atom, *q, &sums);
-        else if (block.x < BATCH_RESTRAINT)
-            two_atoms<want>(&p, images, block.x, atom, *q, &sums);
-        else
-            restraint<want>(&p, images, atom, q, &sums);
-    }
+    if (block.x == BATCH_CMAP)
+        map<want>(&w, atom, *q, &sums);
+    else if (block.x <= BATCH_IMPROPER)
+        four_atoms<want>(&w, block.x, atom, q, &sums);
+    else if (block.x <= BATCH_ANGLE_G96)
+        three_atoms<want>(&w, block.x, atom, *q, &sums);
+    else if (block.x < BATCH_RESTRAINT)
+        two_atoms<want>(&w, block.x, atom, *q, &sums);
+    else
+        restraint<want>(&w, atom, q, &sums);
     if (!want) return;
-    double v[N_TERM_SUMS] = {(double)sums.energy, (double)sums.coulomb};
-    for (k = 0; k < 9; k++) v[2 + k] = (double)sums.virial[k];
+    double v[N_TERM_SUMS] = {w.active ? (double)sums.energy : 0, w.active ? (double)sums.coulomb : 0};
+    for (k = 0; k < 9; k++) v[2 + k] = w.active ? (double)sums.virial[k] : 0;
     const double total = term_block_sum(v, part);
     if (t == 0) gpu_add_sum(p.control, block.y, total);
     if (t == 1 && block.x == BATCH_PAIR14) gpu_add_sum(p.control, MDS_EN_COUL14, total);

@@ -139,12 +139,13 @@ template <int n> static __device__ __forceinline__ void add_sums(const float (&r
 
 /// A water: the forces of its pairs are made fixed point, so that what its atoms get adds up to zero.
 template <bool want> static __device__ __forceinline__ void triple(const gpu_view *p, const excluded_args *a, const term_images *images,
-                                                                   int first, double (&sum)[N_SUMS])
+                                                                   term_stage *stage, bool active, int first, double (&sum)[N_SUMS])
 {
     const double(*x)[3] = p->x + first;
     const double qq[3] = {a->triple_qq[0], a->triple_qq[1], a->triple_qq[2]};
     double       d[3][3], v[3];
     float        r[3][3], s[3];
+    long long    units[3][3];
     unsigned     fault = 0;
     int          k;
 
@@ -156,37 +157,39 @@ template <bool want> static __device__ __forceinline__ void triple(const gpu_vie
         d[2][k] = x1 - x2;
     }
     evaluate<3, want>(a, images, d, qq, r, s, v);
-    const int slot[3] = {p->slot_of[first], p->slot_of[first + 1], p->slot_of[first + 2]};
     for (k = 0; k < 3; k++) {
         const long long f01 = term_units(s[0] * r[0][k], &fault), f02 = term_units(s[1] * r[1][k], &fault);
         const long long f12 = term_units(s[2] * r[2][k], &fault);
 
-        term_add(p, slot[0], k, f01 + f02);
-        term_add(p, slot[1], k, f12 - f01);
-        term_add(p, slot[2], k, -f02 - f12);
+        units[0][k] = f01 + f02;
+        units[1][k] = f12 - f01;
+        units[2][k] = -f02 - f12;
     }
-    if (fault) gpu_fault(p->control, fault, first);
-    if (want) add_sums(r, s, v, sum);
+    for (k = 0; k < 3; k++) term_add(p, stage, active ? p->slot_of[first + k] : -1, units[k]);
+    if (active && fault) gpu_fault(p->control, fault, first);
+    if (want && active) add_sums(r, s, v, sum);
 }
 
 template <bool want> static __device__ __forceinline__ void pair(const gpu_view *p, const excluded_args *a, const term_images *images,
-                                                                 int2 atom, double product, double (&sum)[N_SUMS])
+                                                                 term_stage *stage, bool active, int i, double (&sum)[N_SUMS])
 {
+    const int2    atom = a->pair[i];
     const double *x = p->x[atom.x], *y = p->x[atom.y];
-    const double  d[1][3] = {{x[0] - y[0], x[1] - y[1], x[2] - y[2]}}, qq[1] = {product};
+    const double  d[1][3] = {{x[0] - y[0], x[1] - y[1], x[2] - y[2]}}, qq[1] = {a->qq[i]};
     const int     slot[2] = {p->slot_of[atom.x], p->slot_of[atom.y]};
     double        v[1];
     float         r[1][3], s[1];
 
     evaluate<1, want>(a, images, d, qq, r, s, v);
     const float f[1][3] = {{s[0] * r[0][0], s[0] * r[0][1], s[0] * r[0][2]}};
-    term_add_forces<2>(p, slot, f);
-    if (want) add_sums(r, s, v, sum);
+    term_add_forces<2>(p, stage, active, slot, f);
+    if (want && active) add_sums(r, s, v, sum);
 }
 
 template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_excluded(gpu_view p, excluded_args a)
 {
     GPU_SHARED(term_images, images, [1]);
+    GPU_SHARED(term_stage, stage, [TERM_WARPS]);
     GPU_SHARED(double, part, [TERM_WARPS][N_SUMS]);
     const int  t = (int)threadIdx.x;
     const bool triples = (int)blockIdx.x < a.triple_blocks;
@@ -196,11 +199,11 @@ template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_ex
     if (p.control->tripped) return;
     term_images_of(p.control, images);
     __syncthreads();
-    if (triples) {
-        if (i < a.n_triples) triple<want>(&p, &a, images, a.lead[i], sum);
-    } else if (i < a.n_pairs) {
-        pair<want>(&p, &a, images, a.pair[i], a.qq[i], sum);
-    }
+    // threads beyond the last do the first again and keep it for themselves
+    if (triples)
+        triple<want>(&p, &a, images, &stage[t / GPU_WARP], i < a.n_triples, a.lead[i < a.n_triples ? i : 0], sum);
+    else if (a.n_pairs > 0)
+        pair<want>(&p, &a, images, &stage[t / GPU_WARP], i < a.n_pairs, i < a.n_pairs ? i : 0, sum);
     if (!want) return;
     const double total = term_block_sum(sum, part);
     if (t == 0) gpu_add_sum(p.control, MDS_EN_COUL, blockIdx.x == 0 ? total - a.self : total);

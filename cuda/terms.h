@@ -83,31 +83,51 @@ static __device__ __forceinline__ long long term_units(float f, unsigned *fault)
     return __float2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0f);
 }
 
-/// Units onto a slot. Two's complement wraps, so they are added as unsigned numbers.
-static __device__ __forceinline__ void term_add(const gpu_view *p, int slot, int k, long long units)
+/// Of a warp, in shared memory: units of force on their way to slots.
+typedef struct {
+    long long units[GPU_WARP * 3];
+    int       slot[GPU_WARP];
+} term_stage;
+
+/// Units of force of one atom a lane onto its slot (-1: of none). Every lane of the warp calls it. Through shared memory, so that
+/// lanes side by side add the three components of a slot: atomics are counted in sectors of 32 bytes, and a slot is one. Two's
+/// complement wraps, so units are added as unsigned numbers.
+static __device__ __forceinline__ void term_add(const gpu_view *p, term_stage *stage, int slot, const long long (&units)[3])
 {
-    atomicAdd(&p->force[slot][k], (unsigned long long)units);
+    const int lane = (int)threadIdx.x % GPU_WARP;
+    int       k;
+
+    for (k = 0; k < 3; k++) stage->units[3 * lane + k] = units[k];
+    stage->slot[lane] = slot;
+    __syncwarp();
+    for (k = 0; k < 3; k++) {
+        const int at = GPU_WARP * k + lane, to = stage->slot[at / 3];
+
+        if (to >= 0) atomicAdd(&p->force[to][at % 3], (unsigned long long)stage->units[at]);
+    }
+    __syncwarp();
 }
 
-/// Forces f on n - 1 atoms of a term, minus their sum on the last. slot [n], f [n - 1][3] kJ/mol/nm.
-template <int n>
-static __device__ __forceinline__ void term_add_forces(const gpu_view *p, const int (&slot)[n], const float (&f)[n - 1][3])
+/// Forces f on n - 1 atoms of a term, minus their sum on the last. slot [n], f [n - 1][3] kJ/mol/nm. Every lane of the warp calls
+/// it, with active false where there is no term.
+template <int n> static __device__ __forceinline__ void term_add_forces(const gpu_view *p, term_stage *stage, bool active,
+                                                                        const int (&slot)[n], const float (&f)[n - 1][3])
 {
-    unsigned fault = 0;
-    int      a, k;
+    long long rest[3] = {0, 0, 0};
+    unsigned  fault = 0;
+    int       a, k;
 
-    for (k = 0; k < 3; k++) {
-        long long rest = 0;
+    for (a = 0; a < n - 1; a++) {
+        long long units[3];
 
-        for (a = 0; a < n - 1; a++) {
-            const long long units = term_units(f[a][k], &fault);
-
-            rest -= units;
-            term_add(p, slot[a], k, units);
+        for (k = 0; k < 3; k++) {
+            units[k] = term_units(f[a][k], &fault);
+            rest[k] -= units[k];
         }
-        term_add(p, slot[n - 1], k, rest);
+        term_add(p, stage, active ? slot[a] : -1, units);
     }
-    if (fault) gpu_fault(p->control, fault, p->atom_of[slot[0]]);
+    term_add(p, stage, active ? slot[n - 1] : -1, rest);
+    if (active && fault) gpu_fault(p->control, fault, p->atom_of[slot[0]]);
 }
 
 /// Sums over a block of TERM_THREADS of n numbers a thread, in a fixed order. Thread t < n returns the t-th, others 0. Every
