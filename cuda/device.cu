@@ -46,63 +46,26 @@ void GPU_NAME(release)(const void *memory)
 
 // ------------------------------------------------------------------------------------------------- kernels
 
-/// Clears the sums of the step, and splits the box into two floats a component: what pair kernels shift blocks by without doubles.
 static __global__ void k_begin(gpu_control *c)
 {
-    const int t = (int)threadIdx.x;
-
     if (c->tripped) return;
-    if (t < GPU_N_SUMS) c->sum[t] = 0;
-    if (t < 9) {
-        const double h = c->box.a[t / 3][t % 3], raster = rint(h * 1024) * (1.0 / 1024);
-
-        c->raster[t / 3][t % 3] = (float)raster;
-        c->rest[t / 3][t % 3] = (float)(h - raster);
-    }
+    gpu_begin_step(c, (int)threadIdx.x);
 }
 
-/// Slot-order copies from x: float positions from the origin of their block, and fractional coordinates as 32-bit integers, whose
-/// overflow is the periodicity.
 static __global__ void k_refresh(gpu_view p)
 {
-    const gpu_control *c = p.control;
-    const int          i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    double             w[3];
-    int                k, l;
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
-    if (c->tripped || i >= p.n_atoms) return;
-    const int    slot = p.slot_of[i];
-    const float4 origin = p.origin[slot / GPU_BLOCK];
-    for (k = 0; k < 3; k++) {
-        w[k] = p.x[i][k];
-        for (l = k; l < 3; l++) w[k] += p.image[i][l] * c->box.a[l][k];
-    }
-    p.xq[slot] = make_float4((float)(w[0] - (double)origin.x), (float)(w[1] - (double)origin.y), (float)(w[2] - (double)origin.z),
-                             p.xq[slot].w);
-    if (!(c->box.a[0][0] > 0)) return;
-    unsigned fraction[3];
-    for (k = 0; k < 3; k++) {
-        double s = 0;
-
-        for (l = k; l < 3; l++) s += w[l] * c->inverse[l][k];
-        s -= floor(s);
-        fraction[k] = (unsigned)(unsigned long long)(s * 4294967296.0); // 1 after rounding wraps to 0
-    }
-    p.fraction[slot] = make_uint4(fraction[0], fraction[1], fraction[2], 0);
+    if (p.control->tripped || i >= p.n_atoms) return;
+    gpu_refresh_atom(&p, p.control->box.a, p.control->inverse, i, p.x[i]);
 }
 
-/// Sums of forces to doubles, and cleared for the next step. Sites have given theirs away.
 static __global__ void k_forces(gpu_view p)
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    int       k;
 
     if (p.control->tripped || i >= p.n_atoms) return;
-    const int slot = p.slot_of[i];
-    for (k = 0; k < 3; k++) {
-        p.f[i][k] = (double)(long long)p.force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
-        p.force[slot][k] = 0;
-    }
+    gpu_take_force(&p, i);
 }
 
 /// Energies and virial to doubles, with the tail correction.
@@ -299,7 +262,9 @@ static mds_status upload(mds_device *d, const mds_domain *domain, const mds_stat
 
     MDS_ASSERT(state->n_atoms == d->system->n_atoms && domain->n_home == state->n_atoms);
     GPU_NAME(graph_forget)(d);
+    MDS_TRY(GPU_NAME(sum_forces)(d));
     GPU_TRY(cudaStreamSynchronize(d->stream));
+    d->ready = false;
     *c = gpu_control{};
     c->step = state->step;
     c->time = state->time;
@@ -339,6 +304,7 @@ static mds_status poll(mds_device *d, mds_poll *out)
 static mds_status search(mds_device *d, const mds_domain *domain)
 {
     GPU_NAME(graph_forget)(d);
+    MDS_TRY(GPU_NAME(sum_forces)(d));
     return GPU_NAME(search)(d, domain);
 }
 
@@ -350,13 +316,25 @@ mds_status GPU_NAME(refresh)(mds_device *d)
     return MDS_OK;
 }
 
+mds_status GPU_NAME(sum_forces)(mds_device *d)
+{
+    if (d->unsummed) GPU_LAUNCH(k_forces, (unsigned)(d->view.n_atoms + THREADS - 1) / THREADS, THREADS, 0, d->stream, d->view);
+    d->unsummed = false;
+    return MDS_OK;
+}
+
+/// Nothing is left to do where a list with DRIFT has just been run: move.cu ends it so.
 static mds_status begin(mds_device *d, mds_work work)
 {
     d->has_energy = work & MDS_ENERGY;
     d->has_virial = work & MDS_VIRIAL;
-    MDS_TRY(GPU_NAME(vsite_place)(d));
-    GPU_LAUNCH(k_begin, 1, 64, 0, d->stream, d->view.control);
-    MDS_TRY(GPU_NAME(refresh)(d));
+    MDS_TRY(GPU_NAME(sum_forces)(d));
+    if (!d->ready) {
+        MDS_TRY(GPU_NAME(vsite_place)(d));
+        GPU_LAUNCH(k_begin, 1, 64, 0, d->stream, d->view.control);
+        MDS_TRY(GPU_NAME(refresh)(d));
+    }
+    d->ready = false;
     GPU_TRY(cudaEventRecord(d->begun, d->stream));
     GPU_TRY(cudaStreamWaitEvent(d->mesh_stream, d->begun, 0));
     return MDS_OK;
@@ -369,8 +347,9 @@ static mds_status finish(mds_device *d, mds_work work)
     GPU_TRY(cudaEventRecord(d->meshed, d->mesh_stream));
     GPU_TRY(cudaStreamWaitEvent(d->stream, d->meshed, 0));
     MDS_TRY(GPU_NAME(vsite_spread)(d, work));
-    GPU_LAUNCH(k_forces, (unsigned)(d->view.n_atoms + THREADS - 1) / THREADS, THREADS, 0, d->stream, d->view);
-    GPU_LAUNCH(k_totals, 1, 64, 0, d->stream, d->view.control, q->tail_energy, q->tail_constant, q->tail_pressure);
+    d->unsummed = true;
+    if (work & (MDS_ENERGY | MDS_VIRIAL))
+        GPU_LAUNCH(k_totals, 1, 64, 0, d->stream, d->view.control, q->tail_energy, q->tail_constant, q->tail_pressure);
     return MDS_OK;
 }
 

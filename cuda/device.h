@@ -117,6 +117,8 @@ struct mds_device {
     mds_box           box;     // of the last upload or search: host copy, for sizes
     bool              has_energy, has_virial; // of the step under way
     bool              periodic;
+    bool              ready;    // move has left sums, copies in slot order and sites as begin would
+    bool              unsummed; // finish has left it to move to make f of the sums of forces
     cudaGraphExec_t   graph;   // a plain step, NULL: none that is still true
     mds_short         short_range;
     mds_split         split;   // PME only
@@ -177,6 +179,58 @@ static __device__ __forceinline__ void gpu_add_sum(gpu_control *c, int which, do
 
     atomicAdd(&c->sum[which], (unsigned long long)__double2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0));
     if (!fits) gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, GPU_NO_ATOM);
+}
+
+/// Slot-order copies of atom i at x: float position from the origin of its block, and fractional coordinates as 32-bit integers, whose
+/// overflow is the periodicity. inverse: of the box.
+static __device__ __forceinline__ void gpu_refresh_atom(const gpu_view *p, const double (*box)[3], const double (*inverse)[3], int i, const double x[3])
+{
+    const int    slot = p->slot_of[i];
+    const float4 origin = p->origin[slot / GPU_BLOCK];
+    double       w[3];
+    unsigned     fraction[3];
+    int          k, l;
+
+    for (k = 0; k < 3; k++) {
+        w[k] = x[k];
+        for (l = k; l < 3; l++) w[k] += p->image[i][l] * box[l][k];
+    }
+    p->xq[slot] = make_float4((float)(w[0] - (double)origin.x), (float)(w[1] - (double)origin.y), (float)(w[2] - (double)origin.z),
+                              p->xq[slot].w);
+    if (!(box[0][0] > 0)) return;
+    for (k = 0; k < 3; k++) {
+        double s = 0;
+
+        for (l = k; l < 3; l++) s += w[l] * inverse[l][k];
+        s -= floor(s);
+        fraction[k] = (unsigned)(unsigned long long)(s * 4294967296.0); // 1 after rounding wraps to 0
+    }
+    p->fraction[slot] = make_uint4(fraction[0], fraction[1], fraction[2], 0);
+}
+
+/// By threads t of one block, 64 or more: clears the sums of the step, and splits the box into two floats a component: what pair kernels
+/// shift blocks by without doubles.
+static __device__ __forceinline__ void gpu_begin_step(gpu_control *c, int t)
+{
+    if (t < GPU_N_SUMS) c->sum[t] = 0;
+    if (t < 9) {
+        const double h = c->box.a[t / 3][t % 3], raster = rint(h * 1024) * (1.0 / 1024);
+
+        c->raster[t / 3][t % 3] = (float)raster;
+        c->rest[t / 3][t % 3] = (float)(h - raster);
+    }
+}
+
+/// f of atom i from the sum of forces of its slot, which is cleared for the next step. Sites have given theirs away.
+static __device__ __forceinline__ void gpu_take_force(const gpu_view *p, int i)
+{
+    const int slot = p->slot_of[i];
+    int       k;
+
+    for (k = 0; k < 3; k++) {
+        p->f[i][k] = (double)(long long)p->force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
+        p->force[slot][k] = 0;
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------- modules
@@ -240,6 +294,8 @@ mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *a
 void       GPU_NAME(graph_forget)(mds_device *d);
 /// Enqueue: xq and fraction of all slots from x; in begin, and after a search.
 mds_status GPU_NAME(refresh)(mds_device *d);
+/// Enqueue what finish has left to move, where something else than move wants f first.
+mds_status GPU_NAME(sum_forces)(mds_device *d);
 
 // stages
 mds_status GPU_NAME(search)(mds_device *d, const mds_domain *domain);

@@ -9,6 +9,10 @@
 // know their centres, and the box changes when the last block ends, so a step with a barostat has no kernel more. That block also
 // does what a step has to do once: clock, heat of the noise, stop word. Sums are rows of partial sums in a fixed order (reduce.h).
 //
+// Both ends of a force evaluation are here as well where one list follows the other, as in every step: a list with DRIFT leaves the
+// copies in slot order and cleared sums behind, so that `begin` has nothing to do, and the list after `finish` makes forces of their
+// sums as it reads them. Two launches a step for all atoms, one pass over them each.
+//
 // Meaning and order of everything: ref/move.c and cpu/move.c. Numbers that change from step to step come from gpu_control; the list
 // and the parameters are arguments, so a recorded graph is stale after `set`.
 #include "constrain.h"
@@ -39,10 +43,17 @@ typedef struct {
     unsigned    *counter;
     int          n_rows;
     int          n;
-    bool         begins, noisy, forget, fixes; // has DRIFT; has NOISE; a booked scaling is to be forgotten at the end; has FIX_X
+    bool         begins, noisy, fixes; // has DRIFT, NOISE, FIX_X
+    bool         takes, forget;        // f is still in the sums of forces; a booked scaling is to be forgotten at the end
     double       tolerance;
     move_op      op[MOST_OPS];
 } move_args;
+
+/// The box after the scaling that is done in the same pass; shared.
+typedef struct {
+    mds_box box;
+    double  inverse[3][3];
+} move_frame;
 
 /// What a thread adds to its block's row.
 typedef struct {
@@ -106,6 +117,19 @@ static __device__ __forceinline__ bool look(const move_args *a, const double lim
     if (way2 <= limit) return false;
     if (!isfinite(mds_dot(x, x)) || !isfinite(speed2)) gpu_fault(a->view.control, MDS_FAULT_NOT_FINITE, id);
     return true;
+}
+
+/// By one thread of a block.
+static __device__ __forceinline__ void set_frame(const gpu_control *c, double mu, move_frame *out)
+{
+    int k, l;
+
+    for (k = 0; k < 3; k++)
+        for (l = 0; l < 3; l++) {
+            out->box.a[k][l] = mu != 0 ? c->box.a[k][l] * mu : c->box.a[k][l];
+            out->inverse[k][l] = c->inverse[k][l];
+        }
+    if (mu != 0) mds_box_inverse(&out->box, out->inverse);
 }
 
 // ----------------------------------------------------------------------------------------------- groups
@@ -191,7 +215,7 @@ template <int KIND> static __device__ __forceinline__ void do_op(const move_args
 }
 
 /// The list on group k.
-template <int KIND> static __device__ __forceinline__ void run(const move_args *a, int k, double mu, move_sums *sums)
+template <int KIND> static __device__ __forceinline__ void run(const move_args *a, int k, double mu, const move_frame *frame, move_sums *sums)
 {
     const int atoms = gpu_atoms(KIND);
     gpu_group b;
@@ -203,6 +227,8 @@ template <int KIND> static __device__ __forceinline__ void run(const move_args *
     gpu_group_find<KIND>(&a->groups, &a->view, k, &b);
     gpu_group_load<KIND>(&b, a->view.x, b.x);
     gpu_group_load<KIND>(&b, a->view.v, b.v);
+    if (a->takes)
+        for (i = 0; i < atoms; i++) gpu_take_force(&a->view, b.atom[i]);
     if (mu != 0) scale_group<KIND>(a, &b, mu, sums);
     for (i = 0; i < 3 * atoms; i++) b.r[i] = b.x[i];
     for (i = 0; i < a->n; i++) do_op<KIND>(a, &a->op[i], &b, sums);
@@ -212,23 +238,25 @@ template <int KIND> static __device__ __forceinline__ void run(const move_args *
     if (odd && KIND != GPU_FREE && a->fixes && isnan(b.x[0])) gpu_fault(a->view.control, MDS_FAULT_CONSTRAINT, b.atom[0]);
     if (a->begins || a->fixes) gpu_group_store<KIND>(&b, b.x, a->view.x);
     gpu_group_store<KIND>(&b, b.v, a->view.v);
+    if (a->begins)
+        for (i = 0; i < atoms; i++) gpu_refresh_atom(&a->view, frame->box.a, frame->inverse, b.atom[i], b.x + 3 * i);
 }
 
 /// The block's share: which kind, which group of it.
-static __device__ __forceinline__ void run_any(const move_args *a, double mu, move_sums *sums)
+static __device__ __forceinline__ void run_any(const move_args *a, double mu, const move_frame *frame, move_sums *sums)
 {
     const int block = (int)blockIdx.x, *first = a->groups.first_block;
 
     if (block < first[1])
-        run<GPU_WATER>(a, block * GPU_GROUPS + (int)threadIdx.x, mu, sums);
+        run<GPU_WATER>(a, block * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
     else if (block < first[2])
-        run<GPU_XH1>(a, (block - first[1]) * GPU_GROUPS + (int)threadIdx.x, mu, sums);
+        run<GPU_XH1>(a, (block - first[1]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
     else if (block < first[3])
-        run<GPU_XH2>(a, (block - first[2]) * GPU_GROUPS + (int)threadIdx.x, mu, sums);
+        run<GPU_XH2>(a, (block - first[2]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
     else if (block < first[4])
-        run<GPU_XH3>(a, (block - first[3]) * GPU_GROUPS + (int)threadIdx.x, mu, sums);
+        run<GPU_XH3>(a, (block - first[3]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
     else if (block < first[5])
-        run<GPU_FREE>(a, (block - first[4]) * GPU_GROUPS + (int)threadIdx.x, mu, sums);
+        run<GPU_FREE>(a, (block - first[4]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
 }
 
 // ---------------------------------------------------------------------------------------- once for all atoms
@@ -289,16 +317,21 @@ static __global__ void __launch_bounds__(GPU_GROUPS) k_move(move_args a)
 {
     GPU_SHARED(double, part, [N_COLUMNS * GPU_MAX_WARPS]);
     GPU_SHARED(double, total, [N_COLUMNS]);
+    GPU_SHARED(move_frame, frame, [1]);
     const double mu = a.begins ? a.view.control->coupling[MDS_CPL_SCALE] : 0;
     const bool   scales = mu != 0, sums_up = a.noisy || scales;
     move_sums    sums = {0, 0, 0};
 
     if (a.view.control->tripped) return;
-    run_any(&a, mu, &sums);
+    if (a.begins && threadIdx.x == 0) set_frame(a.view.control, mu, frame);
+    __syncthreads();
+    run_any(&a, mu, frame, &sums);
     if (sums_up) end_row(&a, scales, &sums, (int)blockIdx.x, part);
     if (!gpu_is_last_block(a.counter)) return;
     if (sums_up) gpu_sum_rows(a.rows, a.n_rows, N_COLUMNS, scales ? (int)N_COLUMNS : 1, EXTENT, total);
     if (threadIdx.x == 0) end_list(&a, total);
+    __syncthreads();
+    if (a.begins) gpu_begin_step(a.view.control, (int)threadIdx.x);
 }
 
 // -------------------------------------------------------------------------------------------- networks
@@ -378,6 +411,7 @@ static __device__ __forceinline__ bool do_network(const move_args *a, const gpu_
 static __global__ void __launch_bounds__(8 * GPU_WARP, 1) k_networks(move_args a)
 {
     GPU_SHARED(double, part, [N_COLUMNS * GPU_MAX_WARPS]);
+    GPU_SHARED(move_frame, frame, [1]);
     const double      mu = a.begins ? a.view.control->coupling[MDS_CPL_SCALE] : 0;
     const gpu_network w = gpu_network_of(&a.networks, &a.view, (int)blockIdx.x, part);
     move_sums         sums = {0, 0, 0};
@@ -387,14 +421,17 @@ static __global__ void __launch_bounds__(8 * GPU_WARP, 1) k_networks(move_args a
 
     if (a.view.control->tripped) return;
     if (mu != 0) scale_network(&a, &w, mu, &sums);
+    if (a.begins && threadIdx.x == 0) set_frame(a.view.control, mu, frame);
     __syncthreads();
     gpu_network_directions(&w);
+    for (i = w.first_atom; i < w.atom_end && a.takes; i += w.stride) gpu_take_force(&a.view, a.networks.atom[i]);
     for (i = 0; i < a.n; i++) solved &= do_network(&a, &w, &a.op[i], &sums);
     gpu_guard_limits(&a.params, a.view.control, limit2);
     for (i = w.first_atom; i < w.atom_end; i += w.stride) {
         const int id = a.networks.atom[i];
 
         odd |= look(&a, limit2, id, a.view.inv_mass[id], a.view.x[id], a.view.v[id]);
+        if (a.begins) gpu_refresh_atom(&a.view, frame->box.a, frame->inverse, id, a.view.x[id]);
     }
     if (odd && a.begins) atomicExch(&a.view.control->suspect, 1);
     if (!solved && threadIdx.x == 0) gpu_fault(a.view.control, MDS_FAULT_CONSTRAINT, a.networks.atom[w.first_atom]);
@@ -402,7 +439,8 @@ static __global__ void __launch_bounds__(8 * GPU_WARP, 1) k_networks(move_args a
     if (a.noisy || mu != 0) end_row(&a, mu != 0, &sums, a.groups.n_blocks + (int)blockIdx.x, part);
 }
 
-/// Sites after they were placed: what a scaling did to their carriers, it does to where the list thinks they are; then their ways.
+/// Sites after they were placed: what a scaling did to their carriers, it does to where the list thinks they are; then their ways, and
+/// their copies in slot order.
 static __global__ void k_sites(gpu_view p, mds_params params, int n, const int *site, const int *carrier, const double (*shift)[3])
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -420,6 +458,7 @@ static __global__ void k_sites(gpu_view p, mds_params params, int n, const int *
     }
     gpu_guard_limits(&params, p.control, limit2);
     if (!(way2 <= limit2[0])) atomicExch(&p.control->suspect, 1);
+    gpu_refresh_atom(&p, p.control->box.a, p.control->inverse, id, p.x[id]);
 }
 
 // ------------------------------------------------------------------------------------------------ the stage
@@ -480,6 +519,7 @@ static mds_status begin_step(mds_device *d)
     if (m->n_sites)
         GPU_LAUNCH(k_sites, (unsigned)(m->n_sites + GPU_GROUPS - 1) / GPU_GROUPS, GPU_GROUPS, 0, d->stream, d->view, d->params, m->n_sites,
                    m->site, m->carrier, m->shift);
+    d->ready = true;
     return GPU_NAME(guard)(d);
 }
 
@@ -494,7 +534,10 @@ mds_status GPU_NAME(move)(mds_device *d, const mds_op *ops, mds_work work)
     for (const mds_op *op = ops; op->kind != MDS_STOP; op++) whole_kick |= op->kind == MDS_KICK && op->fraction == 1;
     prepare(d, ops, &args);
     args.forget = !begins && !d->has_virial;
+    args.takes = d->unsummed;
+    d->unsummed = false;
     MDS_TRY(enqueue(d, &args));
+    args.takes = false;
     if (begins) return begin_step(d);
     if (mixes || due) MDS_TRY(GPU_NAME(measure)(d, whole_kick, forces, false));
     if (mixes) { // FIRE decides by the sums from before its mixing
