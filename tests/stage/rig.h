@@ -94,7 +94,7 @@ static inline void rig_open(rig *r, const char *backend, const char *isa, int th
     memset(r, 0, sizeof *r);
     TEST_OK(mds_backend_find(backend, &r->be));
     r->is_ref = !strcmp(backend, "ref");
-    r->is_emu = !strcmp(backend, "emu");
+    r->is_emu = !strcmp(backend, "emu") || !strcmp(backend, "cuda"); // one backend, emulated or not
     r->s = s;
     r->p = *p;
     r->forces = forces;

@@ -345,7 +345,7 @@ int main(int argc, char **argv)
     int                k;
 
     if (argc > 1) backend = backends[1] = argv[1];
-    is_emu = !strcmp(backend, "emu");
+    is_emu = !strcmp(backend, "emu") || !strcmp(backend, "cuda");
     rig_build_zoo(&zoo, 1);
     agrees_with_ref_everywhere(&zoo);
     repeats_to_the_bit(&zoo);
