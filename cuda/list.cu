@@ -361,7 +361,7 @@ template <bool FILL> static __device__ void do_unit(const list_args *a, list_roo
 }
 
 /// One warp a block: all its units, counted or written.
-template <bool FILL> static __global__ void __launch_bounds__(THREADS) k_list(list_args a)
+template <bool FILL> static __global__ void __launch_bounds__(THREADS, 4) k_list(list_args a)
 {
     GPU_SHARED(list_room, rooms, [WARPS]);
     list_room *s = &rooms[threadIdx.x / GPU_WARP];

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modelled time of a plain step on each GPU of cloud/gpus.csv: an estimate from counted work, not a measurement.
+
+usage: model.py STATIC.json COUNTS.csv COUNTS_SHORT.csv STEPS ATOMS [PAIR_KERNEL]
+  STATIC.json         of gpu_static.sh --json: instructions of every kernel and of its inner loop
+  COUNTS*.csv         of two emulated runs (EMU_COUNTS) that differ by STEPS plain steps of ATOMS atoms: launches, threads, warp operations
+
+Lane instructions: threads times the length of the kernel's code, and for the pair kernel its steps (a step of four entries has four
+exchanges) times the length of its loop. They run at multiprocessors x lanes x boost clock, at a share of it that is said; kernels that move
+more bytes than that takes are bound by memory. A node of a graph costs 1.5 us. The mesh's transforms are taken as 2.5 N log2 N flop at
+a tenth of the peak, beside the pair kernel as the streams are."""
+import csv
+import json
+import math
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NODE_US, ISSUE, BANDWIDTH = 1.5, 0.6, 0.7  # a node of a graph; shares of the peaks that kernels of this kind reach (judgement)
+SIZES = (("DHFR", 23558), ("ApoA1", 92224), ("STMV", 1066628))
+# bytes an atom that a kernel moves at least: what its head counts
+BYTES = {"k_move": 150, "k_refresh": 92, "k_forces": 76, "k_spread": 32, "k_gather": 56, "k_excluded": 80, "k_pair": 120}
+MESH_POINTS = 0.9  # an atom: order 5 at the default accuracy
+MESH = ("k_spread", "k_convert", "k_solve", "k_gather", "k_transform")
+
+
+def counts(path):
+    with open(path, newline="") as f:
+        return {row["kernel"]: {k: float(v) for k, v in row.items() if k != "kernel"} for row in csv.DictReader(f)}
+
+
+def work(static, more, fewer, steps, atoms, pair):
+    """[(name, launches a step, lane instructions an atom and step, is it of the mesh)]"""
+    code, found = {}, []
+    for row in static:
+        if row["sm"] == 90:
+            code[row["name"]] = row
+    for name, row in more.items():
+        d = {k: (v - fewer.get(name, {}).get(k, 0)) / steps for k, v in row.items()}
+        if d["launches"] < 0.5:
+            continue
+        of = pair if name == "kernel" else name
+        length = code.get(of, {}).get("kernel", {}).get("all", 0)
+        lanes = d["threads"] * length
+        if of == pair: # four exchanges a step of the list
+            lanes = d["warp_operations"] / 4 * 32 * code[pair]["loop"]["all"]
+        found.append((of, d["launches"], lanes / atoms, of.split("<")[0] in MESH))
+    return found
+
+
+def step_us(gpu, kernels, atoms):
+    rate = float(gpu["sm"]) * float(gpu["lanes_per_sm"]) * float(gpu["boost_mhz"]) * ISSUE  # lane instructions a us
+    bandwidth = float(gpu["bandwidth_gb_s"]) * 1e3 * BANDWIDTH                              # bytes a us
+    main = mesh = 0.0
+    for name, launches, lanes, of_mesh in kernels:
+        t = launches * NODE_US + max(lanes * atoms / rate, BYTES.get(name.split("<")[0], 0) * atoms / bandwidth)
+        if of_mesh:
+            mesh += t
+        else:
+            main += t
+    points = MESH_POINTS * atoms
+    mesh += 2 * 2.5 * points * math.log2(points) / (float(gpu["fp32_tflops"]) * 1e6 * 0.1) + 2 * NODE_US
+    pair = max(t for t in [sum(max(l * atoms / rate, 0) for n, _, l, m in kernels if n.startswith("k_pair"))])
+    return main - pair + max(pair, mesh)
+
+
+def main():
+    static_file, more, fewer, steps, atoms = sys.argv[1:6]
+    pair = sys.argv[6] if len(sys.argv) > 6 else "k_pair<0,1,0,7>"
+    with open(static_file) as f:
+        kernels = work(json.load(f), counts(more), counts(fewer), float(steps), float(atoms), pair)
+    print("modelled, not measured. Kernels of a plain step (launches, lane instructions an atom):")
+    for name, launches, lanes, _ in sorted(kernels):
+        print("  %-28s %4.1f %8.0f" % (name, launches, lanes))
+    print("%-22s" % "GPU" + "".join("%24s" % ("%s %d" % s) for s in SIZES) + "   us a step (ns/day at 2 fs)")
+    with open(ROOT + "/cloud/gpus.csv", newline="") as f:
+        for gpu in csv.DictReader(f):
+            needed = [gpu.get(k) for k in ("sm", "lanes_per_sm", "boost_mhz", "fp32_tflops", "bandwidth_gb_s")]
+            if not all(needed) or float(gpu["compute_capability"] or 0) < 7.5:
+                continue
+            cells = [step_us(gpu, kernels, n) for _, n in SIZES]
+            print("%-22s" % gpu["gpu"] + "".join("%24s" % ("%.0f (%.0f)" % (us, 172.8e3 / us)) for us in cells))
+
+
+main()
