@@ -63,10 +63,10 @@ static __device__ __forceinline__ float stretch(double square, float length, flo
 template <bool want> static __device__ __forceinline__ void two_atoms(const place *w, int batch, int4 atom, float4 q, term_sums *sums)
 {
     const gpu_view *p = w->p;
-    const double *a = p->x[atom.x], *b = p->x[atom.y];
-    double        d[3];
-    float         r[3], s = 0;
-    int           k;
+    const double   *a = p->x[atom.x], *b = p->x[atom.y];
+    double          d[3];
+    float           r[3], s = 0;
+    int             k;
 
     for (k = 0; k < 3; k++) d[k] = a[k] - b[k];
     mds_images_nearest(&w->images->m, d);
@@ -110,8 +110,8 @@ template <bool want> static __device__ __forceinline__ void two_atoms(const plac
 template <bool want> static __device__ __forceinline__ void three_atoms(const place *w, int batch, int4 atom, float4 q, term_sums *sums)
 {
     const gpu_view *p = w->p;
-    float u[3], v[3], n[3], f[2][3], pull, pu, pv;
-    int   k;
+    float           u[3], v[3], n[3], f[2][3], pull, pu, pv;
+    int             k;
 
     term_difference(w->images, p->x[atom.x], p->x[atom.y], u);
     term_difference(w->images, p->x[atom.z], p->x[atom.y], v);
@@ -228,9 +228,9 @@ template <bool want> static __device__ __forceinline__ void four_atoms(const pla
                                                                        term_sums *sums)
 {
     const gpu_view *p = w->p;
-    const float4 q = param[0];
-    float        slope, f[3][3];
-    twist        t;
+    const float4    q = param[0];
+    float           slope, f[3][3];
+    twist           t;
 
     term_difference(w->images, p->x[atom.x], p->x[atom.y], t.f);
     term_difference(w->images, p->x[atom.z], p->x[atom.y], t.g);

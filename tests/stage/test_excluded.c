@@ -40,7 +40,7 @@ static void add_molecule(mds_system *s, int m)
                                  (double[]){0.8, 0.1, 0.1}, NULL));
 }
 
-/// far: also ions in different molecules, some 2 nm apart, that exclude each other. bonded: with some terms.
+/// far: also ions in different molecules, 1.4 nm apart and more, that exclude each other: with beta 1.5 erf is not yet 1 there. bonded: with some terms.
 static void molecules(mds_system *s, mds_state *state, bool far, bool bonded)
 {
     int32_t first[MOLECULES];
@@ -51,6 +51,7 @@ static void molecules(mds_system *s, mds_state *state, bool far, bool bonded)
         add_molecule(s, m);
     }
     if (far) {
+        TEST_OK(mds_system_add_exclusion(s, first[2], first[5] + 4));
         TEST_OK(mds_system_add_exclusion(s, first[2], first[14]));
         TEST_OK(mds_system_add_exclusion(s, first[0] + 1, first[13]));
         TEST_OK(mds_system_add_exclusion(s, first[5] + 1, first[20] + 5));
@@ -83,7 +84,7 @@ typedef struct {
 } form;
 
 static const form forms[] = {
-    {"Gaussian", MDS_COULOMB_PME, MDS_SPLIT_GAUSSIAN, 3.1, 0, false}, {"Gaussian, far", MDS_COULOMB_PME, MDS_SPLIT_GAUSSIAN, 2.5, 0, true},
+    {"Gaussian", MDS_COULOMB_PME, MDS_SPLIT_GAUSSIAN, 3.1, 0, false}, {"Gaussian, far", MDS_COULOMB_PME, MDS_SPLIT_GAUSSIAN, 1.5, 0, true},
     {"prolate", MDS_COULOMB_PME, MDS_SPLIT_PROLATE, 10, 0, false},    {"prolate, far", MDS_COULOMB_PME, MDS_SPLIT_PROLATE, 12, 0, true},
     {"reaction field", MDS_COULOMB_REACTION_FIELD, 0, 0, 54, false},  {"reaction field, far", MDS_COULOMB_REACTION_FIELD, 0, 0, 0, true},
     {"cut-off", MDS_COULOMB_CUT, 0, 0, 0, true},
@@ -114,7 +115,7 @@ static void against_ref(void)
         molecules(&system, &state, f->far, false);
         stage_once("ref", &system, &params, &state, STAGE_PAIR | STAGE_BONDED, &want);
         const double size = stage_force_size(&want), energy = want.energy[MDS_EN_COUL];
-        TEST_TRUE((size > 1 && fabs(energy) > 100) == (f->coulomb != MDS_COULOMB_CUT)); // there is something, or nothing
+        TEST_TRUE((size > 1 && fabs(energy) > 10) == (f->coulomb != MDS_COULOMB_CUT)); // there is something, or nothing
         stage_open(backend, &system, &params, &s);
         stage_forces(&s, &state, STAGE_PAIR | STAGE_BONDED);
         TEST_OK(mds_frame_copy(&got, &s.frame));
