@@ -9,7 +9,8 @@
 //
 //     a step    16 bytes of entries a warp; a j atom 32 bytes of position and origin, 8 of LJ; 4 exchanges, 1 fixed-point sum a lane
 //     a chunk   its block: 24 bytes an atom; 16 exchanges, 4 fixed-point sums a lane
-//     a slot    36 to 45 instructions (measured from the code: docs/gpu.md), none of them in double
+//     a slot    36 instructions (geometric), 38 (matrix), 39 (Lorentz) with one cut-off and a P of degree 7, and some 85 a step beside
+//               them: 58 to 61 a slot where all octets are near (counted in the code for compute capability 9.0), none in double
 //
 // Positions are taken relative to the origin of the i block: the difference of two origins and the raster part of the image vector
 // are exact in float, so what is rounded is of the size of the cut-off (docs/decisions/007-gpu-order.md); the rest of the image vector
