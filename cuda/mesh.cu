@@ -43,6 +43,7 @@ static void forget_mesh(gpu_mesh *m)
     const void      *memory[] = {v->charge, v->real, v->wave, v->moduli[0], v->moduli[1], v->moduli[2], v->turn};
 
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
+    GPU_NAME(mesh_dft_close)(m);
     if (m->forward) (void)cufftDestroy(m->forward);
     if (m->backward) (void)cufftDestroy(m->backward);
     m->forward = m->backward = 0;
@@ -195,7 +196,9 @@ static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
     GPU_TRY(cudaMemset(v->real, 0, room * sizeof *v->real));
     for (int k = 0; k < 3; k++) MDS_TRY(copy_moduli(m, k));
     MDS_TRY(copy_turns(v));
-    m->way = m->wish != MESH_CUFFT && GPU_NAME(mesh_fits)(v, m->wish == MESH_BLOCK) ? MESH_BLOCK : MESH_CUFFT;
+    m->way = m->wish == MESH_GEMM ? MESH_GEMM
+             : m->wish != MESH_CUFFT && GPU_NAME(mesh_fits)(v, m->wish == MESH_BLOCK) ? MESH_BLOCK : MESH_CUFFT;
+    if (m->way == MESH_GEMM) return GPU_NAME(mesh_dft_open)(d);
     return m->way == MESH_CUFFT ? make_plans(d) : MDS_OK;
 }
 
@@ -226,11 +229,13 @@ mds_status GPU_NAME(mesh)(mds_device *d, mds_phase phase, mds_work work)
     MDS_CHECK(d->periodic, MDS_E_INPUT, "PME needs a box");
     if (all || phase == MDS_SPREAD) MDS_TRY(GPU_NAME(mesh_spread)(d));
     if (m->way == MESH_BLOCK && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_transform)(d, work));
-    if (m->way == MESH_CUFFT && (all || phase == MDS_FFT)) {
+    if (m->way != MESH_BLOCK && (all || phase == MDS_FFT)) {
         MDS_TRY(GPU_NAME(mesh_convert)(d));
-        FFT_TRY(cufftExecR2C(m->forward, m->view.real, m->view.wave));
+        if (m->way == MESH_GEMM) MDS_TRY(GPU_NAME(mesh_dft)(d, false));
+        else FFT_TRY(cufftExecR2C(m->forward, m->view.real, m->view.wave));
     }
-    if (m->way == MESH_CUFFT && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_solve)(d, work));
+    if (m->way != MESH_BLOCK && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_solve)(d, work));
+    if (m->way == MESH_GEMM && (all || phase == MDS_IFFT)) MDS_TRY(GPU_NAME(mesh_dft)(d, true));
     if (m->way == MESH_CUFFT && (all || phase == MDS_IFFT)) FFT_TRY(cufftExecC2R(m->backward, m->view.wave, m->view.real));
     if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_gather)(d));
     return MDS_OK;

@@ -9,6 +9,7 @@
 
 #include "device.h"
 
+#include <cublas_v2.h>
 #include <cufft.h>
 
 enum { MESH_MIN_ORDER = 4, MESH_MAX_ORDER = 8, MESH_THREADS = 128 };
@@ -30,8 +31,9 @@ typedef struct {
     double        background;          // energy of a net charge's background times volume, kJ/mol nm^3
 } mesh_view;
 
-/// How charges become potential: by cuFFT, or in one block (fft.cu).
-typedef enum { MESH_CHOOSE, MESH_CUFFT, MESH_BLOCK } mesh_way;
+/// How charges become potential: by cuFFT, in one block (fft.cu), by matrix products (dft.cu).
+typedef enum { MESH_CHOOSE, MESH_CUFFT, MESH_BLOCK, MESH_GEMM } mesh_way;
+enum { MESH_DFT_Z, MESH_DFT_Y_RE, MESH_DFT_Y_IM, MESH_DFT_X, MESH_DFT_MATRICES };
 
 struct gpu_mesh {
     mesh_view   view;
@@ -39,6 +41,9 @@ struct gpu_mesh {
     int         order, planned[3];     // the mesh that there are arrays and plans for; 0: none
     mesh_way    wish, way;             // what a test asks for; what is done
     cufftHandle forward, backward;     // MESH_CUFFT
+    cublasHandle_t blas;               // MESH_GEMM
+    const float *dft[MESH_DFT_MATRICES];
+    float       *second;               // [as wave] beside it
 };
 
 mds_status GPU_NAME(mesh_spread)(mds_device *d);              // enqueue: charges onto the fixed-point mesh
@@ -46,6 +51,9 @@ mds_status GPU_NAME(mesh_convert)(mds_device *d);             // enqueue: that m
 mds_status GPU_NAME(mesh_solve)(mds_device *d, mds_work work); // enqueue: waves times their influence factors, energy, virial
 bool       GPU_NAME(mesh_fits)(const mesh_view *m, bool wanted); // can the mesh be done in one block, and (if not wanted) is it worth it?
 mds_status GPU_NAME(mesh_transform)(mds_device *d, mds_work work); // enqueue, in place of convert, FFT, solve, FFT: all of it in one block
+mds_status GPU_NAME(mesh_dft_open)(mds_device *d);
+void       GPU_NAME(mesh_dft_close)(gpu_mesh *m);
+mds_status GPU_NAME(mesh_dft)(mds_device *d, bool back);      // enqueue: the transforms as matrix products
 mds_status GPU_NAME(mesh_gather)(mds_device *d);              // enqueue: forces
 
 /// Launch the kernel of the mesh's order.

@@ -11,7 +11,8 @@
 // both get the mean of their factors: what comes back is real, whatever the inverse transform makes of these planes.
 #include "wave.h"
 
-static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, mesh_view m, int due)
+/// GEMM: waves lie as dft.cu makes them, [m1][m0][part][m2], and get the weight of both halves.
+template <bool GEMM> static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, mesh_view m, int due)
 {
     GPU_SHARED(mesh_box, box, [1]);
     const int t = (int)threadIdx.x, at = (int)blockIdx.x * MESH_THREADS + t, i = (int)blockIdx.y;
@@ -26,7 +27,8 @@ static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, m
         const float  b2 = m.moduli[0][i] * m.moduli[1][j] * m.moduli[2][l];
         const int    fi = 2 * i < m.n[0] ? i : i - m.n[0], fj = 2 * j < m.n[1] ? j : j - m.n[1];
         float2      *here = m.wave + ((size_t)i * (size_t)(m.n[1] * m.half) + (size_t)at);
-        const float2 s = *here;
+        float       *apart = (float *)m.wave + ((size_t)(j * m.n[0] + i) * 2 * (size_t)m.half + (size_t)l);
+        const float2 s = GEMM ? make_float2(apart[0], apart[m.half]) : *here;
         float        s2 = b2 * fmaf(s.x, s.x, s.y * s.y);
         mesh_wave    w = wave_of(&m, box, fi, fj, l);
         float        factor = w.factor;
@@ -40,7 +42,13 @@ static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, m
         }
         if (due) wave_terms(&m, &w, s2, sum);
         factor *= b2;
-        *here = make_float2(s.x * factor, s.y * factor);
+        if (GEMM) {
+            factor *= both ? 1.0f : 2.0f;
+            apart[0] = s.x * factor;
+            apart[m.half] = s.y * factor;
+        } else {
+            *here = make_float2(s.x * factor, s.y * factor);
+        }
     }
     if (!due) return;
     if (t == 0 && blockIdx.x == 0 && i == 0) wave_background(c, &m);
@@ -52,6 +60,9 @@ mds_status GPU_NAME(mesh_solve)(mds_device *d, mds_work work)
     const mesh_view *m = &d->mesh->view;
     const dim3       grid((unsigned)(m->n[1] * m->half + MESH_THREADS - 1) / MESH_THREADS, (unsigned)m->n[0]);
 
-    GPU_LAUNCH(k_solve, grid, MESH_THREADS, 0, d->mesh_stream, d->view.control, *m, (work & (MDS_ENERGY | MDS_VIRIAL)) != 0);
+    const int        due = (work & (MDS_ENERGY | MDS_VIRIAL)) != 0;
+
+    if (d->mesh->way == MESH_GEMM) GPU_LAUNCH(k_solve<true>, grid, MESH_THREADS, 0, d->mesh_stream, d->view.control, *m, due);
+    else GPU_LAUNCH(k_solve<false>, grid, MESH_THREADS, 0, d->mesh_stream, d->view.control, *m, due);
     return MDS_OK;
 }

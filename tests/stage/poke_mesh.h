@@ -7,7 +7,8 @@
 
 MDS_BEGIN
 
-enum { POKE_CHOOSE, POKE_LIBRARY, POKE_BLOCK }; // how to transform: as the backend likes; cuFFT; in one block where that can be done
+/// How to transform: as the backend likes; cuFFT; in one block where that can be done; by matrix products.
+enum { POKE_CHOOSE, POKE_LIBRARY, POKE_BLOCK, POKE_GEMM };
 /// Ask for a way; returns the one that is taken.
 int poke_mesh_way(mds_device *device, int way);
 /// Set or clear the stop word.

@@ -4,7 +4,7 @@
 
 #include "stage/poke_mesh.h"
 
-static_assert((int)MESH_CUFFT == POKE_LIBRARY && (int)MESH_BLOCK == POKE_BLOCK, "the same names");
+static_assert((int)MESH_CUFFT == POKE_LIBRARY && (int)MESH_BLOCK == POKE_BLOCK && (int)MESH_GEMM == POKE_GEMM, "the same names");
 
 int poke_mesh_way(mds_device *d, int way)
 {

@@ -324,7 +324,7 @@ static void one_block(mds_box box, bool small)
     gas(&s, box);
     for (size_t g = small ? 12 : 0; g < sizeof grids / sizeof grids[0]; g++) { // small: small blocks too
         const int  *n = grids[g];
-        mds_frame   want, got = {0}, plain = {0}, library = {0};
+        mds_frame   want, got = {0}, plain = {0}, library = {0}, products = {0};
         mds_device *device;
 
         set_mesh(&s, g % 2 ? MDS_SPLIT_GAUSSIAN : MDS_SPLIT_PROLATE, g % 2 ? 2.9 : 10, 4 + (n[0] > 4 && n[1] > 4 && n[2] > 4), n[0], n[1], n[2]);
@@ -341,6 +341,11 @@ static void one_block(mds_box box, bool small)
         forces(backend, device, MESH, &library);
         compare(&library, &got, 3e-6);
         stopped(device, &library);
+        TEST_INT(poke_mesh_way(device, POKE_GEMM), POKE_GEMM);
+        forces(backend, device, MESH, &products);
+        compare(&products, &want, 3e-6);
+        compare(&products, &library, 3e-6);
+        mds_frame_free(&products);
         backend->close(device);
         mds_frame_free(&want);
         mds_frame_free(&got);
