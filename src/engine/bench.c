@@ -144,7 +144,8 @@ static void describe(const mds_sim *s, mds_bench_result *r)
     r->ns_per_day = 86.4 * p->dt * 1000 / r->ms_per_step;
     r->core_ns = r->queued ? NAN : 1e6 * r->ms_per_step * r->threads / r->n_atoms;
     r->wh_per_ns = r->joule_per_step / 3600 / (1e-3 * p->dt);
-    if (r->list.inside > 0) {
+    r->peak_flops = r->queued ? NAN : 0; // of the host's cores
+    if (r->list.inside > 0 && !r->queued) {
         const double kernel = 1e-3 * (r->stage_ms[MDS_T_PAIR] - r->stage_ms[MDS_T_PRUNE]);
 
         r->peak_flops = mds_machine_flops(r->isa) * r->threads;

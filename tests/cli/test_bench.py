@@ -11,6 +11,7 @@ usage: test_bench.py CASE
   compare     against an earlier result: faster, slower, another size is no match; damaged files are refused with their byte
   page        HTML: no scripts, well-formed charts with every case, names cannot break out
   calibrate   the planner's file predicts the cases that it was made from
+  queued      a backend whose stages are only queued (the emulated GPU): blocks are timed, what the host cannot know is null
 """
 import html.parser, json, os, re, time, xml.etree.ElementTree as xml
 from program import *
@@ -214,6 +215,34 @@ def case_calibrate():
         check(near(sum(c["stages"].values()), c["ms_per_step"], 1e-6), "stages of a case add up to its step", c)
     p = run("bench", "--calibrate", "--sizes", "1500,3000", *FAST, env={"XDG_CACHE_HOME": os.getcwd() + "/cache"})
     check(p.returncode == 0 and os.path.exists("cache/mdsim/calibration.conf"), "the cache directory is its usual place", p.stderr)
+
+
+def case_queued():
+    import program
+
+    program.mdsim = os.path.join(os.environ["MDS_BUILD"], "tests", "emu", "mdsim_emu")
+    if not os.path.exists(program.mdsim):
+        print("skipped: no emulated GPU backend in this build")
+        sys.exit(77)
+    words = ["bench", "--system", "argon", "--sizes", "500", "--set", "backend.kind=emu", "--set", "run.list_interval=4", "--steps", "8", "--repeats", "2",
+             "--seconds", "0.01", *FIXED]
+    began = time.time()
+    p = run(*words, "--json", "-")
+    wall = time.time() - began
+    c = json.loads(p.stdout)[0] if p.returncode == 0 else {}
+    check(p.returncode == 0 and c["backend"] == "emu" and "emulation" in c["device"], "the device is the one that computed", (p.stdout, p.stderr))
+    # 16 timed steps take all but set-up and some steps before; a clock that does not wait would find next to nothing
+    check(0 < 16e-3 * c["ms_per_step"] < wall and c["ms_per_step"] > 0.1, "the blocks are waited for", (c, wall))
+    null = [c["core_ns_per_atom_step"], c["clock_ghz"], c["kernels"]["whole_step"], c["kernels"]["peak_gflops"], c["kernels"]["roofline"]]
+    check(c["stages"] == {} and null == [None] * len(null), "no stage, no core time, no clock", c)
+    check(c["kernels"]["slots_per_atom"] > 0 and c["ns_per_day"] > 0, "what is known is told", c)
+    p = run(*words, "--stages", "--html", "page.html")
+    check(p.returncode == 0 and "not timed" in p.stdout and "cycles" not in p.stdout and "nan" not in p.stdout, "the table says so", p.stdout + p.stderr)
+    page = open("page.html").read()
+    check("nan" not in page and "Stages of" not in page and "core clock" not in page, "nor does the page show any", page)
+    p = run("bench", "--calibrate", "--sizes", "500,600", "--set", "backend.kind=emu", "--set", "nonbonded.coulomb=none", "--set", "nonbonded.cutoff=0.5",
+            "--steps", "2", "--repeats", "1", "--seconds", "0.01", *FIXED)
+    check(p.returncode == 78 and "time of each stage" in p.stderr, "a calibration is refused", p.stderr)
 
 
 main({k[5:]: f for k, f in globals().items() if k.startswith("case_")})
