@@ -367,17 +367,19 @@ static void one_charge_is_enough(void)
 {
     static const mds_coulomb forms[] = {MDS_COULOMB_PME, MDS_COULOMB_CUT, MDS_COULOMB_REACTION_FIELD};
     rig                      r = made("argon", 2000, 0.9, MDS_COULOMB_NONE);
+    const int32_t            other = r.system.n_atoms > 1234 ? 1234 : 234;
+    const int                along = other == 1234 ? 2 : 1; // where no third atom is in the way
 
     TAKES_LJ_ALONE(&r, true);
     r.system.charge[17] = 1;
-    r.system.charge[234] = -1;
+    r.system.charge[other] = -1;
     TAKES_LJ_ALONE(&r, true); // charges without Coulomb
     check("two ions in argon, no Coulomb", &r);
     for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
         r.params.coulomb = forms[form];
         TAKES_LJ_ALONE(&r, false);
         check("two ions in argon", &r);
-        for (int k = 0; k < 3; k++) r.state.x[234][k] = r.state.x[17][k] + (k == 1 ? 0.3 : 0); // near each other, and not on top of a third
+        for (int k = 0; k < 3; k++) r.state.x[other][k] = r.state.x[17][k] + (k == along ? 0.3 : 0); // near each other
         check("a pair of ions in argon", &r);
     }
     drop(&r);
