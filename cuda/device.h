@@ -203,7 +203,7 @@ static __device__ __forceinline__ void gpu_refresh_atom(const gpu_view *p, const
 
         for (l = k; l < 3; l++) s += w[l] * inverse[l][k];
         s -= floor(s);
-        fraction[k] = (unsigned)(unsigned long long)(s * 4294967296.0); // 1 after rounding wraps to 0
+        fraction[k] = s < 1 ? (unsigned)(s * 4294967296.0) : 0; // 1 after rounding, and not a number, are 0
     }
     p->fraction[slot] = make_uint4(fraction[0], fraction[1], fraction[2], 0);
 }

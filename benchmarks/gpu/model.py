@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modelled time of a plain step on each GPU of cloud/gpus.csv: an estimate from counted work, not a measurement.
 
-usage: model.py STATIC.json COUNTS.csv COUNTS_SHORT.csv STEPS ATOMS [PAIR_KERNEL]
+usage: model.py STATIC.json COUNTS.csv COUNTS_SHORT.csv STEPS ATOMS SLOTS OVERHEAD PER_OCTET
   STATIC.json         of gpu_static.sh --json: instructions of every kernel and of its inner loop
   COUNTS*.csv         of two emulated runs (EMU_COUNTS) that differ by STEPS plain steps of ATOMS atoms: launches, threads, warp operations
+  SLOTS               pair slots an atom of the inner list (mdsim bench)
+  OVERHEAD PER_OCTET  instructions of a step of the pair kernel (four entries), and of each octet in it, read from the machine code
 
-Lane instructions: threads times the length of the kernel's code, and for the pair kernel its steps (a step of four entries has four
-exchanges) times the length of its loop. They run at multiprocessors x lanes x boost clock, at a share of it that is said; kernels that move
+Lane instructions: threads times the length of the kernel's code, which counts both sides of its branches; for the pair kernel its steps (each
+has four exchanges) and octets. They run at multiprocessors x lanes x boost clock, at a share of it that is said; kernels that move
 more bytes than that takes are bound by memory. A node of a graph costs 1.5 us. The mesh's transforms are taken as 2.5 N log2 N flop at
 a tenth of the peak, beside the pair kernel as the streams are."""
 import csv
@@ -21,7 +23,7 @@ SIZES = (("DHFR", 23558), ("ApoA1", 92224), ("STMV", 1066628))
 # bytes an atom that a kernel moves at least: what its head counts
 BYTES = {"k_move": 150, "k_refresh": 92, "k_forces": 76, "k_spread": 32, "k_gather": 56, "k_excluded": 80, "k_pair": 120}
 MESH_POINTS = 0.9  # an atom: order 5 at the default accuracy
-MESH = ("k_spread", "k_convert", "k_solve", "k_gather", "k_transform")
+MESH = ("k_spread", "k_convert", "k_solve", "k_gather", "k_fft")
 
 
 def counts(path):
@@ -29,22 +31,18 @@ def counts(path):
         return {row["kernel"]: {k: float(v) for k, v in row.items() if k != "kernel"} for row in csv.DictReader(f)}
 
 
-def work(static, more, fewer, steps, atoms, pair):
+def work(static, more, fewer, steps, atoms, slots, overhead, octet):
     """[(name, launches a step, lane instructions an atom and step, is it of the mesh)]"""
-    code, found = {}, []
-    for row in static:
-        if row["sm"] == 90:
-            code[row["name"]] = row
+    code = {row["name"]: row["kernel"].get("all", 0) for row in static if row["sm"] == 90}
+    found = []
     for name, row in more.items():
         d = {k: (v - fewer.get(name, {}).get(k, 0)) / steps for k, v in row.items()}
         if d["launches"] < 0.5:
             continue
-        of = pair if name == "kernel" else name
-        length = code.get(of, {}).get("kernel", {}).get("all", 0)
-        lanes = d["threads"] * length
-        if of == pair: # four exchanges a step of the list
-            lanes = d["warp_operations"] / 4 * 32 * code[pair]["loop"]["all"]
-        found.append((of, d["launches"], lanes / atoms, of.split("<")[0] in MESH))
+        lanes = d["threads"] * code.get(name, 0)
+        if name == "kernel": # the pair kernel is launched through a variable of this name
+            name, lanes = "k_pair", d["warp_operations"] / 4 * 32 * overhead + slots * atoms * octet
+        found.append((name, d["launches"], lanes / atoms, name.split("<")[0] in MESH))
     return found
 
 
@@ -60,15 +58,14 @@ def step_us(gpu, kernels, atoms):
             main += t
     points = MESH_POINTS * atoms
     mesh += 2 * 2.5 * points * math.log2(points) / (float(gpu["fp32_tflops"]) * 1e6 * 0.1) + 2 * NODE_US
-    pair = max(t for t in [sum(max(l * atoms / rate, 0) for n, _, l, m in kernels if n.startswith("k_pair"))])
+    pair = sum(lanes * atoms / rate for name, _, lanes, _ in kernels if name == "k_pair")
     return main - pair + max(pair, mesh)
 
 
 def main():
-    static_file, more, fewer, steps, atoms = sys.argv[1:6]
-    pair = sys.argv[6] if len(sys.argv) > 6 else "k_pair<0,1,0,7>"
+    static_file, more, fewer = sys.argv[1:4]
     with open(static_file) as f:
-        kernels = work(json.load(f), counts(more), counts(fewer), float(steps), float(atoms), pair)
+        kernels = work(json.load(f), counts(more), counts(fewer), *(float(a) for a in sys.argv[4:9]))
     print("modelled, not measured. Kernels of a plain step (launches, lane instructions an atom):")
     for name, launches, lanes, _ in sorted(kernels):
         print("  %-28s %4.1f %8.0f" % (name, launches, lanes))

@@ -465,7 +465,7 @@ static void say_how(const emission *e)
     if (e->target == KUBERNETES) mds_print("kubectl apply -f %s.mpijob.yaml\n", name);
     if (e->target == DSTACK) mds_print("dstack apply -f %s.dstack.yml\n", name);
     if (e->pick->gpus_used > 0 && !e->plan->request.gpu_engine)
-        mds_print("THIS BUILD HAS NO GPU ENGINE: with an image of this version the job ends at once with exit code 78; for what runs today pick one of --device cpu\n");
+        mds_print("THIS BUILD HAS NO GPU ENGINE: an image built without nvcc (Dockerfile.cpu) ends such a job at once with exit code 78; no GPU has run one yet\n");
     if (is_arm(m) && e->target != SLURM) mds_print("its processor is an ARM one: the image must be one for linux/arm64\n");
     mds_print("how far to trust it, and how to begin small: docs/cloud-launch.md\n");
 }

@@ -12,7 +12,7 @@
 // t = t0 + a N of docs/cloud.md. Several GPUs share atoms but not the mesh, and pay for messages; so more may be slower. Runs
 // packed on a GPU share its busy time and hide each other's launches.
 //
-// No GPU engine exists yet and no run on more than two cores has been measured: those numbers are estimates of the design
+// No GPU and no run on more than two cores has been measured: those numbers are estimates of the design
 // and carry a factor of 3 both ways. A calibration file multiplies the whole step by measured / modelled, between sizes on
 // a logarithmic scale.
 #include "plan/inside.h"

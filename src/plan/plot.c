@@ -232,7 +232,7 @@ static void draw(const mds_plan_catalog *c, picture *p)
                  WIDTH, HEIGHT, WIDTH, HEIGHT, style);
     mds_text_add(p->out, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n<text class=\"title\" x=\"%d\" y=\"24\">Speed against cost, %.0f atoms", WIDTH, HEIGHT, LEFT,
                  r->work.atoms);
-    mds_text_add(p->out, "; prices as of %s; %s</text>\n", plan_date_text(c->as_of, day), r->gpu_engine ? "predicted" : "GPU speeds are design estimates");
+    mds_text_add(p->out, "; prices as of %s; %s</text>\n", plan_date_text(c->as_of, day), "GPU speeds are design estimates");
     axis(p, true);
     axis(p, false);
     mds_text_add(p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ns/day of one trajectory (predicted)</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 22);
@@ -288,7 +288,7 @@ void mds_plan_plot(const mds_plan_catalog *c, const mds_plan *plan, bool svg_onl
                       "svg{max-width:100%%;height:auto}table{border-collapse:collapse;font-size:12px}td,th{padding:2px 8px;text-align:left;border-bottom:1px solid #e4e8ee}</style></head><body>\n");
     draw(c, &p);
     mds_text_add(out, "<p>%s Prices are examples with their date, not offers. Hover over a mark for its numbers.</p>\n",
-                 plan->request.gpu_engine ? "" : "This build has no GPU engine: speeds with GPUs are estimates of a design, nothing of it was measured.");
+                 "No GPU has been measured yet: speeds with GPUs are estimates of a design.");
     table(plan, out);
     mds_text_add(out, "</body></html>\n");
 }

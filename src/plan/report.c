@@ -58,8 +58,9 @@ static void print_warnings(const mds_plan_catalog *c, const mds_plan *p)
         n_gpu += p->option[k].gpus_used > 0;
         n_modelled += p->option[k].basis == MDS_PLAN_MODELLED;
     }
-    if (n_gpu && !p->request.gpu_engine)
-        mds_print("THIS BUILD HAS NO GPU ENGINE: the speeds of all %d options with GPUs are estimates of a design, nothing of it was measured.\n", n_gpu);
+    if (n_gpu)
+        mds_print("%s: the speeds of all %d options with GPUs are estimates of a design.\n",
+                  p->request.gpu_engine ? "NO GPU HAS BEEN MEASURED YET" : "THIS BUILD HAS NO GPU ENGINE, and no GPU has been measured yet", n_gpu);
     if (n_modelled)
         mds_print("%d of %d options are design estimates (nothing like them was ever measured): true within a factor of 3, if that.\n", n_modelled, p->n);
     if (n_old) mds_print("%d of %d prices are undated or older than 180 days: examples, not offers. Their dollar intervals are widened by x/: 1.5.\n", n_old, p->n);
