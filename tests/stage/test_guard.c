@@ -2,8 +2,9 @@
 // The guard of the pair lists: no pair that matters is ever missing, whatever atoms do, and a list is not thrown away for less.
 //
 // A gas of light and heavy atoms flies straight, some of them far too fast. In every step the test looks at all pairs itself:
-// - the backend (cpu, or the GPU one emulated) and ref trip in the same steps, exactly when a pair that was beyond the list's radius at the search has come
-//   nearer than the cut-off less the depth of its kind, or where the guard's two shortcuts say so (src/cpu/guard.c);
+// - the backend (cpu, or the GPU one emulated) and ref trip in the same steps, exactly when a pair that was beyond the list's
+//   radius at the search has come nearer than the cut-off less the depth of its kind, or where the guard's two shortcuts say
+//   so (src/cpu/guard.c);
 // - the inner list, pruned for positions expected later, holds every pair nearer than that.
 #include "backend/backend.h"
 

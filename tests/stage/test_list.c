@@ -242,6 +242,7 @@ static void print_figures(const char *what, const rig *r, const mds_device *d, c
     int64_t          computed = 0;
 
     backend->figures(d, &f);
+    if (!f.outer) return; // three atoms that exclude each other
     for (int32_t c = 0; c < l->n_chunks; c++)
         for (int32_t k = 0; k < l->n[c]; k += 4) {
             uint32_t any = 0;
@@ -312,7 +313,7 @@ static mds_box octahedron(double a)
 static void every_pair_is_listed_once(void)
 {
     const mds_box none = {{{0}}}, cube = {{{3, 0, 0}, {0, 3, 0}, {0, 0, 3}}};
-    const int32_t many = is_small ? 500 : 2500;
+    const int32_t many = is_small ? 500 : 1200;
     rig           r;
 
     r = is_small ? water(600, 0.8, 0.84) : water(3000, 0.9, 0.94);
@@ -334,7 +335,7 @@ static void every_pair_is_listed_once(void)
     r = gas(none, 1200, 0.8, 1.0, 0);
     for (int32_t i = 0; i < 1200; i += 17) r.state.x[i][i % 3] += i % 2 ? 3e5 : -40.0 * i;
     expect_right("no box, atoms far outside", &r);
-    r = gas(none, many, 0, 0, 0);
+    r = gas(none, is_small ? 500 : 2300, 0, 0, 0);
     expect_right("no box, every pair", &r); // a block's entries are more than a window of them
 }
 
