@@ -9,7 +9,8 @@
 // where along z they are; then boxes around clusters are compared. Exact distances are left to the first pruning (pair.c). Tiles whose
 // j lie in different regions go to
 // different entries, because an entry has one translation. Chunks of supers are built in parallel into arrays of their
-// own; their order, and so the list, does not depend on threads. Finally entries are dealt to threads by weight, contiguous.
+// own; their order, and so the list, does not depend on threads. Finally entries are dealt to threads by weight, contiguous;
+// once more when the first pruning has found what they weigh.
 #include "cpu/list.h"
 
 #include <math.h>
@@ -97,9 +98,6 @@ static void mark_self(uint32_t own[2], int sign)
     own[1] |= ~(0xffff | self << 16);
 }
 
-/// Cost of a tile with both halves and of an entry, in units of an eighth of half a tile's arithmetic.
-enum { WEIGHT_TILE = 21, WEIGHT_ENTRY = 40 };
-
 /// An entry of n clusters j of one region.
 static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], const int32_t *j, int32_t n)
 {
@@ -112,7 +110,7 @@ static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, con
                          .super = super,
                          .image = {image[0], image[1], image[2]},
                          .n = n,
-                         .weight = WEIGHT_ENTRY + WEIGHT_TILE * n};
+                         .weight = CPU_WEIGHT_ENTRY + (CPU_WEIGHT_TILE + 2 * CPU_WEIGHT_HALF) * n};
     for (int32_t k = 0; k < n; k++) {
         const uint32_t excluded = lane->excluded[j[k]];
 
@@ -371,8 +369,7 @@ static mds_status close_share(mds_device *d, int t, size_t c, size_t e, share *s
     return MDS_OK;
 }
 
-/// Deal the entries to threads, contiguous and about equal in weight.
-static mds_status deal(mds_device *d)
+mds_status mds_cpu_list_deal(mds_device *d)
 {
     cpu_list *list = d->list;
     double    total = 0, sum = 0;
@@ -427,5 +424,5 @@ mds_status mds_cpu_list_build(mds_device *d)
     for (c = 0; c < list->n_chunks; c++) // the message stayed with the thread
         MDS_CHECK(list->chunk[c].status == MDS_OK, list->chunk[c].status, "out of memory for the pair list");
     list->boxes_only = true;
-    return deal(d);
+    return mds_cpu_list_deal(d);
 }

@@ -16,6 +16,9 @@ enum {
     CPU_CHUNK = 64 // supers whose tiles share one growing array: the grain of building in parallel
 };
 
+/// Cost of a part of an entry, of a tile and of each half of it, in units of an eighth of half a tile's arithmetic.
+enum { CPU_WEIGHT_HALF = 8, CPU_WEIGHT_TILE = 5, CPU_WEIGHT_ENTRY = 40 };
+
 /// Stands for "no cut-off": larger than any distance, and its square is a float. nm
 #define CPU_EVERYWHERE 4e9
 /// Positions beyond this are a fault: doubles no longer resolve 1e-8 nm there. nm
@@ -135,6 +138,9 @@ mds_status mds_cpu_order_sort(mds_device *device);
 int32_t mds_cpu_order_length(const mds_device *device, const uint64_t *first, int32_t n);
 /// The outer list from the ordered particles, and each thread's share of it. Errors: MDS_E_MEMORY.
 mds_status mds_cpu_list_build(mds_device *device);
+/// Deal the outer entries to threads, contiguous and about equal in weight; from the next pruning on. Inner lists stay as
+/// they are. Errors: MDS_E_MEMORY.
+mds_status mds_cpu_list_deal(mds_device *device);
 /// Offsets of all slots for the present box. copy.c.
 void mds_cpu_list_offsets(mds_device *device);
 /// xq of all slots; the inner list is to be made from it. copy.c.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs: constants of the forms, choice of the kernel, pruning, and the threads.
 //
-// Every thread owns a contiguous share of the outer list. When pruning is due (search.c decides by displacements) it first
+// Every thread owns a contiguous share of the outer list, dealt anew after the first pruning, which knows better what entries
+// cost than their boxes do. When pruning is due (search.c decides by displacements) it first
 // makes its inner list from that share, then runs the kernel over it into its own force lines; energies and the virial
 // go to its own sums. Nothing is shared, so the result depends on the number of threads and not on their timing.
 #include "cpu/list.h"
@@ -172,6 +173,19 @@ mds_status mds_cpu_pair_set(mds_device *d)
 
 // ----------------------------------------------------------------------------------------------- the stage
 
+/// Weight of an entry by what the kernel will do for it: its parts of the inner list, from part `first` on.
+static int32_t weigh(const cpu_inner *inner, int32_t first)
+{
+    int32_t weight = 0;
+
+    for (int32_t p = first; p < inner->n_parts; p++) {
+        weight += CPU_WEIGHT_ENTRY;
+        for (int s = 0; s < CPU_N_SEGMENTS; s++)
+            weight += inner->part[p].n[s] * (CPU_WEIGHT_TILE + CPU_WEIGHT_HALF * (s <= CPU_BOTH ? 2 : 1));
+    }
+    return weight;
+}
+
 /// This thread's inner list from its share of the outer one.
 static void prune(const mds_device *d, cpu_lane *lane)
 {
@@ -188,9 +202,10 @@ static void prune(const mds_device *d, cpu_lane *lane)
         const size_t end = c == lane->end_chunk ? lane->end_entry : chunk->n_entries;
 
         for (; e < end; e++) {
-            cpu_entry *entry = &chunk->entry[e];
-            cpu_tiles  of = {chunk->tile + entry->first, entry->n, entry->n_masked};
-            double     t[3];
+            cpu_entry    *entry = &chunk->entry[e];
+            cpu_tiles     of = {chunk->tile + entry->first, entry->n, entry->n_masked};
+            const int32_t part = lane->inner.n_parts;
+            double        t[3];
 
             if (!of.n) continue;
             mds_cpu_list_translation(list, entry->image, entry->super, of.tile[0].j / 2, t);
@@ -203,6 +218,7 @@ static void prune(const mds_device *d, cpu_lane *lane)
             list->isa->prune(&query, &of, lane->scratch, &lane->inner);
             entry->n = of.n;
             entry->n_masked = of.n_masked;
+            if (list->boxes_only) entry->weight = weigh(&lane->inner, part);
         }
     }
 }
@@ -274,6 +290,8 @@ mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
     if (list->prune_due) {
         mds_timer_add(MDS_T_PRUNE, list->lane[0].seconds);
         list->n_prunes++;
+        // by positions of the search alone, so a resumed run deals alike; weights by boxes leave threads some 4 in 100 apart
+        if (list->boxes_only) MDS_TRY(mds_cpu_list_deal(d));
         list->prune_due = list->boxes_only = false;
     }
     mds_cpu_excluded(d, work);
