@@ -23,6 +23,7 @@ SIZES = (("DHFR", 23558), ("ApoA1", 92224), ("STMV", 1066628))
 # bytes an atom that a kernel moves at least: what its head counts
 BYTES = {"k_move": 150, "k_refresh": 92, "k_forces": 76, "k_spread": 32, "k_gather": 56, "k_excluded": 80, "k_pair": 120}
 MESH_POINTS = 0.9  # an atom: order 5 at the default accuracy
+AT_ONCE = ("k_prune", "k_ask", "k_collect")  # end at once in nearly every step: a launch and nothing else
 MESH = ("k_spread", "k_convert", "k_solve", "k_gather", "k_fft")
 
 
@@ -39,7 +40,7 @@ def work(static, more, fewer, steps, atoms, slots, overhead, octet):
         d = {k: (v - fewer.get(name, {}).get(k, 0)) / steps for k, v in row.items()}
         if d["launches"] < 0.5:
             continue
-        lanes = d["threads"] * code.get(name, 0)
+        lanes = 0 if name in AT_ONCE else d["threads"] * code.get(name, 0)
         if name == "kernel": # the pair kernel is launched through a variable of this name
             name, lanes = "k_pair", d["warp_operations"] / 4 * 32 * overhead + slots * atoms * octet
         found.append((name, d["launches"], lanes / atoms, name.split("<")[0] in MESH))
