@@ -20,6 +20,7 @@
 #ifdef EMU_CUDA
 #define GPU_NAME(stage) mds_emu_##stage
 #define GPU_TABLE mds_backend_emu
+#define GPU_CONSTANT
 #define GPU_LABEL "emu"
 #define GPU_START(kernel, grid, block, shared, stream, ...)                                                  \
     emu_launch_typed(#kernel, kernel, grid, block, shared, stream, __VA_ARGS__)
@@ -30,6 +31,7 @@
 #else
 #define GPU_NAME(stage) mds_cuda_##stage
 #define GPU_TABLE mds_backend_cuda
+#define GPU_CONSTANT __grid_constant__ // an argument that is read by address stays where it is
 #define GPU_LABEL "cuda"
 #define GPU_START(kernel, grid, block, shared, stream, ...) (kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__)
 #define GPU_SHARED(type, name, dims) __shared__ type name dims

@@ -139,6 +139,7 @@ template <int KIND> static __device__ __forceinline__ double kinetic(const gpu_g
     double sum = 0;
     int    i;
 
+    GPU_UNROLL
     for (i = 0; i < gpu_atoms(KIND); i++) sum += 0.5 * mds_dot(b->v + 3 * i, b->v + 3 * i) / b->im[i];
     return sum;
 }
@@ -154,6 +155,7 @@ template <int KIND> static __device__ __forceinline__ void scale_group(const mov
     gpu_group_centre<KIND>(b, b->x, x);
     gpu_group_centre<KIND>(b, list, from);
     sums->centre_kinetic = 0.5 * mass * mds_dot(v, v) * (1 / (mu * mu) - 1);
+    GPU_UNROLL
     for (i = 0; i < gpu_atoms(KIND); i++) {
         double arm[3];
 
@@ -174,9 +176,11 @@ template <int KIND> static __device__ __forceinline__ void mix_group(const move_
     int    i, k;
 
     gpu_group_load<KIND>(b, a->view.f, force);
+    GPU_UNROLL
     for (i = 0; i < gpu_atoms(KIND); i++)
         for (k = 0; k < 3; k++) force[3 * i + k] *= b->im[i];
     gpu_group_project<KIND>(b, force, NULL);
+    GPU_UNROLL
     for (i = 0; i < gpu_atoms(KIND); i++) mix(b->v + 3 * i, force + 3 * i, b->im[i], a->view.control, a->params.mix);
     gpu_group_project<KIND>(b, b->v, NULL);
 }
@@ -188,13 +192,16 @@ template <int KIND> static __device__ __forceinline__ void do_op(const move_args
 
     switch (op->kind) {
     case MDS_KICK:
+        GPU_UNROLL
         for (i = 0; i < atoms; i++) kick(b->v + 3 * i, a->view.f[b->atom[i]], op->h, b->im[i]);
         break;
     case MDS_DRIFT:
+        GPU_UNROLL
         for (i = 0; i < atoms; i++) drift(b->x + 3 * i, b->v + 3 * i, op->h, a->params.max_move);
         break;
     case MDS_NOISE:
         sums->heat -= kinetic<KIND>(b);
+        GPU_UNROLL
         for (i = 0; i < atoms; i++)
             noise(b->v + 3 * i, op, b->im[i], a->params.seed, (uint64_t)a->view.control->step, b->atom[i]);
         gpu_group_project<KIND>(b, b->v, NULL);
@@ -228,17 +235,21 @@ template <int KIND> static __device__ __forceinline__ void run(const move_args *
     gpu_group_load<KIND>(&b, a->view.x, b.x);
     gpu_group_load<KIND>(&b, a->view.v, b.v);
     if (a->takes)
+        GPU_UNROLL
         for (i = 0; i < atoms; i++) gpu_take_force(&a->view, b.atom[i]);
     if (mu != 0) scale_group<KIND>(a, &b, mu, sums);
+    GPU_UNROLL
     for (i = 0; i < 3 * atoms; i++) b.r[i] = b.x[i];
     for (i = 0; i < a->n; i++) do_op<KIND>(a, &a->op[i], &b, sums);
     gpu_guard_limits(&a->params, a->view.control, limit2);
+    GPU_UNROLL
     for (i = 0; i < atoms; i++) odd |= look(a, limit2, b.atom[i], b.im[i], b.x + 3 * i, b.v + 3 * i);
     if (odd && a->begins) atomicExch(&a->view.control->suspect, 1);
     if (odd && KIND != GPU_FREE && a->fixes && isnan(b.x[0])) gpu_fault(a->view.control, MDS_FAULT_CONSTRAINT, b.atom[0]);
     if (a->begins || a->fixes) gpu_group_store<KIND>(&b, b.x, a->view.x);
     gpu_group_store<KIND>(&b, b.v, a->view.v);
     if (a->begins)
+        GPU_UNROLL
         for (i = 0; i < atoms; i++) gpu_refresh_atom(&a->view, frame->box.a, frame->inverse, b.atom[i], b.x + 3 * i);
 }
 
@@ -313,7 +324,7 @@ static __device__ __forceinline__ void end_row(const move_args *a, bool scales, 
     gpu_end_row(part, scales ? (int)N_COLUMNS : 1, EXTENT, a->rows + (size_t)row * N_COLUMNS);
 }
 
-static __global__ void __launch_bounds__(GPU_GROUPS) k_move(move_args a)
+static __global__ void __launch_bounds__(GPU_GROUPS) k_move(const GPU_CONSTANT move_args a)
 {
     GPU_SHARED(double, part, [N_COLUMNS * GPU_MAX_WARPS]);
     GPU_SHARED(double, total, [N_COLUMNS]);

@@ -12,7 +12,7 @@
 #include "wave.h"
 
 /// GEMM: waves lie as dft.cu makes them, [m1][m0][part][m2], and get the weight of both halves.
-template <bool GEMM> static __global__ __launch_bounds__(MESH_THREADS) void k_solve(gpu_control *c, mesh_view m, int due)
+template <bool GEMM> static __global__ __launch_bounds__(MESH_THREADS, 4) void k_solve(gpu_control *c, mesh_view m, int due)
 {
     GPU_SHARED(mesh_box, box, [1]);
     const int t = (int)threadIdx.x, at = (int)blockIdx.x * MESH_THREADS + t, i = (int)blockIdx.y;
