@@ -155,11 +155,11 @@ static double inner_buffer(const mds_buffer_system *s, double t, double period, 
 /// where they were expected as from where they were after this share of the interval (measured, decision 005).
 #define FORESIGHT 0.65
 
-/// Costs in core cycles an atom, measured with avx512 (DHFR, benchmarks/results, search): a search, with what the pruning at it
-/// does more than others, and a pruning with an outer radius of 1.2, the kernel with an inner one of 1.05 cut-offs. Lists reach as far as clusters are wide: radii grow by that much.
-#define SEARCH 1150
-#define PRUNE 320
-#define KERNEL 760
+/// Costs in core cycles an atom, measured with avx512 (benchmarks/results): a search and a pruning with an outer radius of
+/// 1.2, the kernel with an inner one of 1.05 cut-offs. Lists reach as far as clusters are wide: radii grow by that much.
+#define SEARCH 900
+#define PRUNE 450
+#define KERNEL 900
 #define WIDE 0.35
 
 static double grown(double radius, double reference)
