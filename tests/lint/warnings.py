@@ -27,6 +27,7 @@ def parse(entry):
 def main():
     with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
         entries = [e for e in json.load(file) if "/src/" in e["file"] or "/tests/" in e["file"]]
+    entries = [e for e in entries if "nvcc" not in e["command"].split(" -")[0]] # its build has warnings as errors
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         complaints = [c for c in pool.map(parse, entries) if c]
     print("\n".join(complaints))
