@@ -300,7 +300,7 @@ static mds_status poll(mds_device *d, mds_poll *out)
     return MDS_OK;
 }
 
-/// New lists: what was recorded reads the old ones.
+/// New lists: what was recorded reads the old ones, and forces not yet taken from the sums lie in the old order.
 static mds_status search(mds_device *d, const mds_domain *domain)
 {
     GPU_NAME(graph_forget)(d);

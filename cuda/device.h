@@ -289,7 +289,7 @@ void       GPU_NAME(observe_close)(mds_device *d);
 
 /// What the engine sees of control->fault.
 uint32_t GPU_NAME(faults)(const mds_device *d, const gpu_control *c);
-/// replay of the table; forget what was recorded, because lists or parameters have changed.
+/// replay of the table; forget what was recorded, because lists (search) or parameters (set, upload) have changed.
 mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, int n);
 void       GPU_NAME(graph_forget)(mds_device *d);
 /// Enqueue: xq and fraction of all slots from x; in begin, and after a search.

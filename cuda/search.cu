@@ -472,7 +472,6 @@ mds_status GPU_NAME(search)(mds_device *d, const mds_domain *domain)
     bool go;
 
     (void)domain;
-    GPU_NAME(graph_forget)(d); // sizes and pointers change
     GPU_LAUNCH(k_start, 1, 1, 0, d->stream, d->view.control);
     MDS_TRY(GPU_NAME(vsite_place)(d));
     MDS_TRY(set_brick(d, &go));
