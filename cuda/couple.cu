@@ -378,6 +378,7 @@ mds_status GPU_NAME(couple)(mds_device *d, mds_work work)
     const mds_params *p = &d->params;
 
     if (!(work & MDS_COUPLE)) return MDS_OK;
+    MDS_TRY(GPU_NAME(catch_up)(d));
     MDS_CHECK(p->thermostat == MDS_THERMOSTAT_NONE || p->thermostat == MDS_THERMOSTAT_V_RESCALE || p->thermostat == MDS_THERMOSTAT_LANGEVIN,
               MDS_E_UNSUPPORTED, "this thermostat is not there yet; use v-rescale or langevin");
     MDS_CHECK(p->barostat == MDS_BAROSTAT_NONE || p->barostat == MDS_BAROSTAT_C_RESCALE, MDS_E_UNSUPPORTED,

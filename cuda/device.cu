@@ -249,6 +249,7 @@ static mds_status set(mds_device *d, const mds_params *params)
 {
     const bool same = mds_params_same_forces(&d->params, params);
 
+    MDS_TRY(GPU_NAME(catch_up)(d)); // with the parameters of its step
     GPU_NAME(graph_forget)(d);
     d->params = *params;
     return same ? MDS_OK : derive(d);
@@ -262,6 +263,7 @@ static mds_status upload(mds_device *d, const mds_domain *domain, const mds_stat
 
     MDS_ASSERT(state->n_atoms == d->system->n_atoms && domain->n_home == state->n_atoms);
     GPU_NAME(graph_forget)(d);
+    d->postponed = false; // another state
     MDS_TRY(GPU_NAME(sum_forces)(d));
     GPU_TRY(cudaStreamSynchronize(d->stream));
     d->ready = false;
@@ -304,6 +306,7 @@ static mds_status poll(mds_device *d, mds_poll *out)
 static mds_status search(mds_device *d, const mds_domain *domain)
 {
     GPU_NAME(graph_forget)(d);
+    MDS_TRY(GPU_NAME(catch_up)(d));
     MDS_TRY(GPU_NAME(sum_forces)(d));
     return GPU_NAME(search)(d, domain);
 }
@@ -326,6 +329,7 @@ mds_status GPU_NAME(sum_forces)(mds_device *d)
 /// Nothing is left to do where a list with DRIFT has just been run: move.cu ends it so.
 static mds_status begin(mds_device *d, mds_work work)
 {
+    MDS_TRY(GPU_NAME(catch_up)(d));
     d->has_energy = work & MDS_ENERGY;
     d->has_virial = work & MDS_VIRIAL;
     MDS_TRY(GPU_NAME(sum_forces)(d));

@@ -119,7 +119,9 @@ struct mds_device {
     bool              periodic;
     bool              ready;    // move has left sums, copies in slot order and sites as begin would
     bool              unsummed; // finish has left it to move to make f of the sums of forces
+    bool              postpones, postponed; // in replay: a plain list that ends a step waits, and one does, for that of the next
     cudaGraphExec_t   graph;   // a plain step, NULL: none that is still true
+    bool              graph_joins; // it begins with the postponed list
     mds_short         short_range;
     mds_split         split;   // PME only
     gpu_search   *search;
@@ -294,6 +296,8 @@ mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *a
 void       GPU_NAME(graph_forget)(mds_device *d);
 /// Enqueue: xq and fraction of all slots from x; in begin, and after a search.
 mds_status GPU_NAME(refresh)(mds_device *d);
+/// Enqueue the list that move has postponed, if any: before anything but move(before) that reads x, v or f, or changes parameters.
+mds_status GPU_NAME(catch_up)(mds_device *d);
 /// Enqueue what finish has left to move, where something else than move wants f first.
 mds_status GPU_NAME(sum_forces)(mds_device *d);
 

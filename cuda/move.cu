@@ -22,8 +22,9 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { MOST_OPS = 8, HEAT = 0, CENTRE_KINETIC, EXTENT, N_COLUMNS };
+enum { HEAT, CENTRE_KINETIC, EXTENT, N_COLUMNS };
 
 /// An operation with its numbers worked out.
 typedef struct {
@@ -46,7 +47,7 @@ typedef struct {
     bool         begins, noisy, fixes; // has DRIFT, NOISE, FIX_X
     bool         takes, forget;        // f is still in the sums of forces; a booked scaling is to be forgotten at the end
     double       tolerance;
-    move_op      op[MOST_OPS];
+    move_op      op[GPU_MOST_OPS];
 } move_args;
 
 /// The box after the scaling that is done in the same pass; shared.
@@ -298,6 +299,7 @@ static __device__ __forceinline__ void end_list(const move_args *a, const double
     gpu_control *c = a->view.control;
 
     if (a->noisy) c->work_noise += total[HEAT];
+    if (a->forget) c->log_scale = 0; // before this pass books another
     if (a->begins && c->coupling[MDS_CPL_SCALE] != 0) scale_box(&a->params, c, total[CENTRE_KINETIC], total[EXTENT]);
     if (a->begins) {
         // time is a compensated sum, its carry saved with the state: exact to a rounding after any number of steps and
@@ -309,7 +311,6 @@ static __device__ __forceinline__ void end_list(const move_args *a, const double
         c->step++;
         c->noisy = a->noisy;
     }
-    if (a->forget) c->log_scale = 0;
     if (c->fault & MDS_FAULT_NOT_FINITE) c->tripped = 1;
 }
 
@@ -481,24 +482,12 @@ static bool has(const mds_op *ops, mds_op_kind kind)
     return false;
 }
 
-/// The operations up to MDS_STOP or MDS_MIX, with their numbers.
-static void prepare(const mds_device *d, const mds_op *ops, move_args *out)
+/// The operations up to MDS_STOP or MDS_MIX, with their numbers, after those that are there.
+static void append(const mds_params *p, const mds_op *ops, move_args *out)
 {
-    const mds_params *p = &d->params;
-    const gpu_move   *m = d->move;
-    uint32_t          nth = 0;
+    uint32_t nth = 0;
 
-    *out = move_args{};
-    out->view = d->view;
-    out->groups = m->groups;
-    out->networks = m->networks;
-    out->params = *p;
-    out->shift = m->shift;
-    out->rows = m->rows;
-    out->counter = m->counter;
-    out->n_rows = gpu_move_rows(m);
-    out->tolerance = fmin(p->constraint_tolerance > 0 ? p->constraint_tolerance : 1, 1e-10);
-    for (; ops->kind != MDS_STOP && ops->kind != MDS_MIX && out->n < MOST_OPS; ops++) {
+    for (; ops->kind != MDS_STOP && ops->kind != MDS_MIX && out->n < GPU_MOST_OPS; ops++) {
         move_op *op = &out->op[out->n++];
 
         op->kind = ops->kind;
@@ -512,6 +501,24 @@ static void prepare(const mds_device *d, const mds_op *ops, move_args *out)
         op->spread = (1 - op->c * op->c) * MDS_BOLTZMANN * p->temperature;
         op->stream = MDS_RNG_LANGEVIN + (nth++ << 8);
     }
+}
+
+/// A pass without operations.
+static void prepare(const mds_device *d, move_args *out)
+{
+    const mds_params *p = &d->params;
+    const gpu_move   *m = d->move;
+
+    *out = move_args{};
+    out->view = d->view;
+    out->groups = m->groups;
+    out->networks = m->networks;
+    out->params = *p;
+    out->shift = m->shift;
+    out->rows = m->rows;
+    out->counter = m->counter;
+    out->n_rows = gpu_move_rows(m);
+    out->tolerance = fmin(p->constraint_tolerance > 0 ? p->constraint_tolerance : 1, 1e-10);
 }
 
 static mds_status enqueue(mds_device *d, const move_args *a)
@@ -534,6 +541,38 @@ static mds_status begin_step(mds_device *d)
     return GPU_NAME(guard)(d);
 }
 
+/// A list that ends a step, or one that begins it, with the one before it if that has been postponed.
+static mds_status run_list(mds_device *d, const mds_op *ops, bool joined, move_args *args)
+{
+    prepare(d, args);
+    if (joined) append(&d->params, d->move->later, args);
+    append(&d->params, ops, args);
+    // a scaling is booked by the list that ends its step; where that step has no virial, nothing more is to come
+    args->forget = joined || (!args->begins && !d->has_virial);
+    args->takes = d->unsummed;
+    d->unsummed = d->postponed = false;
+    return enqueue(d, args);
+}
+
+mds_status GPU_NAME(catch_up)(mds_device *d)
+{
+    static const mds_op none[] = {{MDS_STOP, 0}};
+    move_args           args;
+
+    return d->postponed ? run_list(d, none, true, &args) : MDS_OK;
+}
+
+/// Leave a list that ends a step to the one that begins the next. Not one with NOISE: its heat is a sum of its own.
+static bool postpone(mds_device *d, const mds_op *ops)
+{
+    int n;
+
+    for (n = 0; ops[n].kind != MDS_STOP; n++)
+        if (ops[n].kind == MDS_NOISE || ops[n].kind == MDS_MIX || ops[n].kind == MDS_DRIFT || n == GPU_MOST_OPS / 2 - 1) return false;
+    memcpy(d->move->later, ops, (size_t)(n + 1) * sizeof *ops);
+    return d->postponed = true;
+}
+
 mds_status GPU_NAME(move)(mds_device *d, const mds_op *ops, mds_work work)
 {
     const bool begins = has(ops, MDS_DRIFT), mixes = has(ops, MDS_MIX);
@@ -542,13 +581,11 @@ mds_status GPU_NAME(move)(mds_device *d, const mds_op *ops, mds_work work)
     move_args  args;
 
     MDS_ASSERT(!begins || !mixes); // MIX stands in lists that end a step
+    if (!begins) MDS_TRY(GPU_NAME(catch_up)(d));
+    if (d->postpones && !work && !d->has_virial && postpone(d, ops)) return MDS_OK;
     for (const mds_op *op = ops; op->kind != MDS_STOP; op++) whole_kick |= op->kind == MDS_KICK && op->fraction == 1;
-    prepare(d, ops, &args);
-    args.forget = !begins && !d->has_virial;
-    args.takes = d->unsummed;
-    d->unsummed = false;
-    MDS_TRY(enqueue(d, &args));
-    args.takes = false;
+    MDS_TRY(run_list(d, ops, d->postponed, &args));
+    args.takes = args.forget = false;
     if (begins) return begin_step(d);
     if (mixes || due) MDS_TRY(GPU_NAME(measure)(d, whole_kick, forces, false));
     if (mixes) { // FIRE decides by the sums from before its mixing

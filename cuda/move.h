@@ -64,6 +64,8 @@ typedef struct {
     double centre[3], turn[3], kinetic[6];// of the motion of the whole: centre, angular velocity, kinetic energies before
 } gpu_common;
 
+enum { GPU_MOST_OPS = 16 }; // of two lists
+
 struct gpu_move {
     gpu_groups    groups;
     gpu_networks  networks;
@@ -75,6 +77,7 @@ struct gpu_move {
     unsigned     *counter;         // blocks that have come
     gpu_common   *common;
     double        mass;            // of all atoms, Da
+    mds_op        later[GPU_MOST_OPS]; // the list that has been postponed
 };
 
 enum { GPU_MEASURES = 27, GPU_ATOM_BLOCKS = 512 }; // columns of the widest row; most blocks of a sum over atoms

@@ -106,6 +106,7 @@ mds_status GPU_NAME(observe)(mds_device *d, uint32_t fields, int slot)
     const size_t      bytes = (size_t)p->n_atoms * sizeof *p->x;
     const int         parts = p->n_atoms < PARTS * THREADS ? p->n_atoms / THREADS + 1 : PARTS;
 
+    MDS_TRY(GPU_NAME(catch_up)(d));
     MDS_TRY(GPU_NAME(sum_forces)(d));
     GPU_LAUNCH(k_largest, (unsigned)parts, THREADS, 0, d->stream, *p, d->frames->size, d->frames->atom);
     GPU_LAUNCH(k_largest_of_all, 1, 1, 0, d->stream, *p, d->frames->size, d->frames->atom, parts);
