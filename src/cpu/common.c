@@ -21,6 +21,7 @@ struct cpu_common {
     int32_t  type[N_KINDS + 1]; // LJ type; the last is padding's
     double   charge[N_KINDS + 1];
     int      n;                // common words
+    int      n_few;            // of them, the first: no LJ in the last two atoms
     uint8_t  word[MOST_COMMON];
     float   *table;            // [n][n][3][16]
     int32_t *column;           // [n_clusters]
@@ -143,6 +144,24 @@ static int32_t choose_words(cpu_common *common, int32_t count[N_WORDS])
     return covered;
 }
 
+/// Those without LJ in their last two atoms to the front. Returns how many.
+static int few_first(const cpu_list *list, cpu_common *common)
+{
+    uint8_t word[MOST_COMMON];
+    int     n = 0, few = 0, with, w;
+
+    for (with = 0; with < 2; with++)
+        for (w = 0; w < common->n; w++) {
+            const int  k = common->word[w] >> 4 & 3, l = common->word[w] >> 6 & 3;
+            const bool more = list->has_lj[common->type[k]] || list->has_lj[common->type[l]];
+
+            if (more == with) word[n++] = common->word[w];
+            few += with == 0 && !more;
+        }
+    memcpy(common->word, word, sizeof word);
+    return few;
+}
+
 /// Whether a 12-6-4 term acts between common kinds: the table has no room for it.
 static bool has_c4(const mds_system *s, const cpu_common *common)
 {
@@ -180,6 +199,7 @@ mds_status mds_cpu_common_find(mds_device *d)
         common->n = 0;
         return MDS_OK;
     }
+    common->n_few = few_first(list, common);
     const size_t n = (size_t)common->n;
     MDS_TRY(mds_grow(&common->table, &common->cap_table, n * n * TILE, sizeof *common->table));
     for (a = 0; a < common->n; a++)
@@ -199,6 +219,7 @@ void mds_cpu_common_parts(const cpu_list *list, cpu_pair_args *args)
     args->table = common->table;
     args->column = common->n ? common->column : NULL;
     args->n_common = common->n;
+    args->few = TILE * common->n_few;
 }
 
 void mds_cpu_common_forget(cpu_list *list)

@@ -73,6 +73,7 @@ typedef struct {
     const float     *table;    // [n_common][n_common][3][16] qq, C12, C6 of tiles of common clusters; LJ alone: for s = 1/r
     const int32_t   *column;   // [n_clusters] floats from the start of a row of it to a cluster's tile; -1: not common
     int32_t          n_common;
+    int32_t          few;      // clusters whose column is less have LJ in their first two atoms at most
     float           *force;  // [n_clusters][16], added to
     double energy_lj, energy_q, virial[3][3]; // out, kJ/mol; energy kernels only
 } cpu_pair_args;

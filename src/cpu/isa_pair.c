@@ -11,7 +11,8 @@
 // sign of left tells which lanes count: the others, and excluded ones, are cleared at the end; r2 is kept above R2_MIN so that atoms on top of each other give
 // finite numbers. Where qq, C12 and C6 come from:
 //     common     a table of tiles: most clusters look alike (four oxygens and hydrogens of water in some order), so the
-//                products of all pairs of common clusters are made beforehand, whatever the rule (common.c)
+//                products of all pairs of common clusters are made beforehand, whatever the rule (common.c). Atoms with LJ
+//                come first in a cluster: where i has no more than two, half of the lanes go without LJ
 //     geometric  C12 = a_i a_j, C6 = b_i b_j
 //     Lorentz    w = (a_i + a_j) s = sigma/r, e = b_i b_j = 12 epsilon:  F/r = s^2 e w^6 (w^6 - 1/2)
 //     matrix     C12, C6, C4 gathered by types; 12-6-4 adds -4 c4/r^6 to F/r
@@ -41,6 +42,7 @@ typedef struct {
 typedef struct {
     int  lj, modifier, degree; // CPU_LJ_... or COMMON; degree -1: from the form; -2: no Coulomb at all, s = 1/r^2
     bool two_cuts, energy;
+    bool few; // COMMON: no LJ in the last two atoms i of a cluster
 } flavour;
 enum { PLAIN, POTENTIAL_SWITCH, FORCE_SWITCH };
 enum { COMMON = CPU_N_LJ, NO_COULOMB = -2 };
@@ -136,6 +138,9 @@ typedef struct {
 /// Parameters of a vector of pairs: C12 and C6; by the Lorentz rule sigma/4 + sigma/4 and 12 epsilon.
 typedef struct {
     vf qq, u, v, c4;
+#if VF_WIDTH == 16
+    vh low_u, low_v;
+#endif
 } couple;
 
 /// A statement for k = 0 and, if n is 2, for k = 1. Not a loop, so that every index is a constant from the start.
@@ -190,11 +195,31 @@ ALWAYS couple parameters(const cpu_form *form, int lj, const atoms_i *i, const a
     return p;
 }
 
-/// Forces of n vectors.
-ALWAYS void forces(const constants *c, const flavour f, bool masked, const couple *of, pairs *on, const int n)
+/// LJ F/r of a vector whose upper half has none.
+ALWAYS vf lower_lj(const couple *of, vf s2)
 {
-    vf  s2[2], p[2], w[2], w6[2], e[2], force[2], v[2];
-    int d;
+#if VF_WIDTH == 16
+    const vh low = vf_lower(s2), w = low * low, w6 = of->low_u * (w * low) - of->low_v;
+
+    return vf_below_zeros(w * w * w6);
+#else
+    (void)of;
+    return s2;
+#endif
+}
+
+/// Whether a part of a tile has LJ.
+ALWAYS bool has_lj(const flavour f, int part)
+{
+    return !f.few || 2 * part < VF_PARTS;
+}
+
+/// Forces of n vectors, parts part[0], part[1] of their tiles.
+ALWAYS void forces(const constants *c, const flavour f, bool masked, const int part[2], const couple *of, pairs *on, const int n)
+{
+    const bool lj[2] = {has_lj(f, part[0]), has_lj(f, part[1])};
+    vf         s2[2], p[2], w[2], w6[2], e[2], force[2], v[2];
+    int        d;
 
     EACH(v[k] = on[k].left);
     if (f.degree > 9) EACH(v[k] = c->beyond_middle - on[k].left); // r2 - middle
@@ -213,11 +238,13 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const coupl
         EACH(w6[k] = w6[k] * w[k]);
         EACH(e[k] = e[k] * w6[k]);
         EACH(w6[k] = w6[k] - 0.5f);
+    } else if (VF_WIDTH == 16 && f.few) {
+        EACH(w[k] = lower_lj(&of[k], s2[k]));
     } else {
-        EACH(w[k] = s2[k] * s2[k]);
-        EACH(w6[k] = w[k] * s2[k]);
-        EACH(e[k] = w[k] * w[k]);
-        EACH(w6[k] = of[k].u * w6[k] - of[k].v);
+        EACH(if (lj[k]) w[k] = s2[k] * s2[k]);
+        EACH(if (lj[k]) w6[k] = w[k] * s2[k]);
+        EACH(if (lj[k]) e[k] = w[k] * w[k]);
+        EACH(if (lj[k]) w6[k] = of[k].u * w6[k] - of[k].v);
     }
 #pragma GCC unroll 16
     for (d = f.degree - 2; d >= 0; d--) EACH(p[k] = p[k] * v[k] + c->force[d]);
@@ -225,9 +252,13 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const coupl
         EACH(force[k] = vf_product(e[k], w6[k]));
     } else {
         EACH(p[k] = s2[k] * on[k].s - p[k]);
-        EACH(p[k] = of[k].qq * p[k]);
-        if (f.lj == CPU_LJ_MATRIX) EACH(p[k] = p[k] - of[k].c4 * (w[k] * s2[k]));
-        EACH(force[k] = e[k] * w6[k] + p[k]);
+        if (VF_WIDTH == 16 && f.few) {
+            EACH(force[k] = of[k].qq * p[k] + w[k]);
+        } else {
+            EACH(p[k] = of[k].qq * p[k]);
+            if (f.lj == CPU_LJ_MATRIX) EACH(p[k] = p[k] - of[k].c4 * (w[k] * s2[k]));
+            EACH(force[k] = p[k]; if (lj[k]) force[k] = e[k] * w6[k] + p[k]);
+        }
     }
     EACH(force[k] = vf_keep_positive(on[k].left, force[k]));
     if (masked) EACH(force[k] = vf_keep(on[k].mask, force[k]));
@@ -306,6 +337,16 @@ ALWAYS void add_i(force_i *on, int part, const pairs *from)
     on->z[part] -= from->dz;
 }
 
+ALWAYS void load_lower(const float *tile, couple *of)
+{
+#if VF_WIDTH == 16
+    of->low_u = vh_load(tile + 16);
+    of->low_v = vh_load(tile + 32);
+#else
+    (void)tile, (void)of;
+#endif
+}
+
 /// Parameters of n vectors: parts part[0], part[1] of the tiles of halves half[0], half[1] with clusters list[0], list[dj].
 ALWAYS void find_parameters(const work *w, const flavour f, const int half[2], const int part[2], const int32_t *list, int dj,
                             couple *of, const int n)
@@ -314,7 +355,8 @@ ALWAYS void find_parameters(const work *w, const flavour f, const int half[2], c
 
     if (f.lj == COMMON) {
         EACH(const float *tile = w->row[half[k]] + a->column[list[k * dj]] + part[k] * VF_WIDTH;
-             of[k].qq = vf_load(tile); of[k].u = vf_load(tile + 16); of[k].v = vf_load(tile + 32));
+             of[k].qq = vf_load(tile); of[k].u = vf_load(tile + 16); of[k].v = vf_load(tile + 32);
+             if (VF_WIDTH == 16 && f.few) load_lower(tile, &of[k]));
     } else {
         atoms_j j[2];
 
@@ -346,7 +388,7 @@ ALWAYS void end_turn(const work *w, const flavour f, bool both, bool masked, con
     find_parameters(w, f, half, part, list, !both && n > 1, of, n);
     if (masked) on[0].mask = vm_of_tile(mask[0], 0);
     if (masked && n > 1) on[1].mask = vm_of_tile(both ? mask[0] >> 16 : mask[1], 0);
-    forces(w->c, f, masked, of, on, n);
+    forces(w->c, f, masked, part, of, on, n);
     add_i(w->on, 0, &on[0]);
     if (n > 1) add_i(both ? w->on + 1 : w->on, 0, &on[1]);
     if (both) {
@@ -407,7 +449,7 @@ ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked,
                 find_parameters(w, f, half, part, list + k, 0, of, 2);
                 if (masked) on[0].mask = vm_of_tile(mask[k] >> (16 * h), p);
                 if (masked) on[1].mask = vm_of_tile(mask[k] >> (16 * h), p + 1);
-                forces(w->c, f, masked, of, on, 2);
+                forces(w->c, f, masked, part, of, on, 2);
                 add_i(w->on + h, p, &on[0]);
                 add_i(w->on + h, p + 1, &on[1]);
                 x += on[0].dx + on[1].dx;
@@ -518,6 +560,39 @@ ALWAYS void finish_sums(const sums *s, cpu_pair_args *a)
     a->virial[2][2] -= 0.5 * zz;
 }
 
+ALWAYS flavour with_few(flavour f)
+{
+    f.few = true;
+    return f;
+}
+
+/// All six segments of an entry.
+ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f, const cpu_part *part, const atoms_i *i, force_i *on,
+                     sums *sum)
+{
+    const int32_t  *j = a->list->j + part->first;
+    const uint32_t *mask = a->list->mask + part->first_mask;
+    int             k;
+
+    for (int half = -1; half < 2; half++) { // -1: both
+        const int32_t *n = &part->n[2 * (half + 1)];
+        const int      h = half < 0 ? 0 : half;
+        work           w = {a, c, i + h * VF_PARTS, {NULL, NULL}, on + h, sum};
+
+        for (k = 0; k < 2 && f.lj == COMMON; k++)
+            w.row[k] = a->table + (size_t)a->column[2 * part->super + (half < 0 ? k : h)] * (size_t)a->n_common;
+        if (half < 0) {
+            segment(&w, f, true, true, j, mask, n[0]);
+            segment(&w, f, true, false, j + n[0], mask, n[1]);
+        } else {
+            segment(&w, f, false, true, j, mask, n[0]);
+            segment(&w, f, false, false, j + n[0], mask, n[1]);
+        }
+        j += n[0] + n[1];
+        mask += n[0];
+    }
+}
+
 ALWAYS void run(cpu_pair_args *args, const flavour f)
 {
     cpu_pair_args   copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
@@ -528,8 +603,6 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
     for (k = 0; k <= f.degree; k++) c.force[k] = vf_set(f.degree <= 9 ? form->force_edge[k] : form->force[k]);
     for (e = 0; e < a->list->n_parts; e++) {
         const cpu_part *part = &a->list->part[e];
-        const int32_t  *j = a->list->j + part->first;
-        const uint32_t *mask = a->list->mask + part->first_mask;
         atoms_i         i[2 * VF_PARTS];
         force_i         on[2];
         sums            sum;
@@ -542,23 +615,13 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
         }
         if (f.energy) memset(&sum, 0, sizeof sum);
         load_i(a, f.lj, part, i);
-        for (int half = -1; half < 2; half++) { // -1: both
-            const int32_t *n = &part->n[2 * (half + 1)];
-            const int      h = half < 0 ? 0 : half;
-            work           w = {a, &c, i + h * VF_PARTS, {NULL, NULL}, on + h, &sum};
+        // atoms with LJ come first in a cluster (order.c): in water hardly any has more than two
+        const int32_t *column = f.lj == COMMON && f.degree != NO_COULOMB ? a->column + 2 * part->super : NULL;
 
-            for (k = 0; k < 2 && f.lj == COMMON; k++)
-                w.row[k] = a->table + (size_t)a->column[2 * part->super + (half < 0 ? k : h)] * (size_t)a->n_common;
-            if (half < 0) {
-                segment(&w, f, true, true, j, mask, n[0]);
-                segment(&w, f, true, false, j + n[0], mask, n[1]);
-            } else {
-                segment(&w, f, false, true, j, mask, n[0]);
-                segment(&w, f, false, false, j + n[0], mask, n[1]);
-            }
-            j += n[0] + n[1];
-            mask += n[0];
-        }
+        if (column && column[0] < a->few && column[1] < a->few)
+            segments(a, &c, with_few(f), part, i, on, &sum);
+        else
+            segments(a, &c, f, part, i, on, &sum);
         store_i(a->force, part->super, on);
         if (f.energy) finish_sums(&sum, args);
     }

@@ -33,7 +33,7 @@ ALWAYS int32_t append_runs(cpu_run *run, uint32_t near, const cpu_columns *colum
     memcpy(index[1], &last, sizeof last);
     for (; near; near &= near - 1) {
         const int     lane = __builtin_ctz(near);
-        const int32_t j = columns->reaching[index[0][lane]], end = columns->reaching[index[1][lane]] + 1, most = columns->start[c + lane + 1];
+        const int32_t j = columns->reaching[index[0][lane]], end = (columns->reaching[index[1][lane]] | 1) + 1, most = columns->start[c + lane + 1];
 
         run[n].first = j > least ? j : least;
         run[n].end = end < most ? end : most;
@@ -42,7 +42,7 @@ ALWAYS int32_t append_runs(cpu_run *run, uint32_t near, const cpu_columns *colum
     return n;
 }
 
-/// No cluster that follows the first one that reaches beyond a bin begins in that bin.
+/// No super that follows the first one that reaches beyond a bin begins in that bin.
 int32_t MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run)
 {
     const float *box = query->box;

@@ -111,6 +111,7 @@ struct cpu_list {
     cpu_form form;
     float   *matrix;       // [n_types + 1][n_types + 1][4] scaled c12, c6, c4, 0
     double  (*type_lj)[2]; // [n_types + 1] a, b of the combination rule
+    bool    *has_lj;       // [n_types + 1] whether it has LJ with any type
     double   charge_scale; // into xq
     int      kernel_force, kernel_energy;
     int      kernel_common; // of common clusters, or -1
@@ -136,6 +137,8 @@ static inline int32_t mds_cpu_key_atom(uint64_t key)
 mds_status mds_cpu_order_sort(mds_device *device);
 /// Number of atoms, from key `first` of n on, that make the next super. order.c.
 int32_t mds_cpu_order_length(const mds_device *device, const uint64_t *first, int32_t n);
+/// Deal the n atoms of a super, at present slots, to its two clusters, four to the first; those with LJ come first in either. order.c.
+void mds_cpu_order_deal(const mds_device *device, int32_t slot[CPU_SUPER], int32_t n);
 /// The outer list from the ordered particles, and each thread's share of it. Errors: MDS_E_MEMORY.
 mds_status mds_cpu_list_build(mds_device *device);
 /// Deal the outer entries to threads, contiguous and about equal in weight; from the next pruning on. Inner lists stay as

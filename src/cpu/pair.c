@@ -24,6 +24,7 @@ static mds_status set_lj(mds_device *d)
 
     if (list->type_lj) return MDS_OK; // the system never changes
     MDS_TRY(mds_alloc(&list->type_lj, n + 1, sizeof *list->type_lj));
+    MDS_TRY(mds_alloc(&list->has_lj, n + 1, sizeof *list->has_lj));
     MDS_TRY(mds_alloc(&list->matrix, (n + 1) * (n + 1) * 4, sizeof *list->matrix));
     const mds_lj_rule rule = mds_system_lj_rule(s);
     list->rule = rule == MDS_LJ_GEOMETRIC ? CPU_LJ_GEOMETRIC : rule == MDS_LJ_LORENTZ_BERTHELOT ? CPU_LJ_LORENTZ : CPU_LJ_MATRIX;
@@ -37,6 +38,7 @@ static mds_status set_lj(mds_device *d)
             to[0] = (float)(s->c12[i * n + j] * 12 / 16384);
             to[1] = (float)(s->c6[i * n + j] * 6 / 256);
             to[2] = s->c4 ? (float)(s->c4[i * n + j] / 16) : 0;
+            if (to[0] != 0 || to[1] != 0 || to[2] != 0) list->has_lj[i] = list->has_lj[j] = true;
         }
     }
     for (i = 0; i < n && list->rule != CPU_LJ_MATRIX; i++) {

@@ -62,6 +62,7 @@ void mds_cpu_list_close(mds_device *d)
     mds_free(list->fast);
     mds_free(list->matrix);
     mds_free(list->type_lj);
+    mds_free(list->has_lj);
     mds_cpu_common_close(list);
     mds_free(list);
     d->list = NULL;
@@ -343,10 +344,11 @@ static void fill_super(mds_device *d, int32_t super, const uint64_t *key, int32_
     int32_t(*image)[3] = list->image + (size_t)CPU_SUPER * (size_t)super;
     int32_t i;
 
+    for (i = 0; i < CPU_SUPER; i++) order[i] = i < n ? d->slot_of[mds_cpu_key_atom(key[i])] : -1;
+    mds_cpu_order_deal(d, order, n);
     for (i = 0; i < CPU_SUPER; i++) {
         double w[3];
 
-        order[i] = i < n ? d->slot_of[mds_cpu_key_atom(key[i])] : -1;
         memset(image[i], 0, sizeof image[i]);
         if (i < n) wrap(list, d->x[order[i]], w, image[i]);
     }

@@ -39,6 +39,7 @@ typedef float   vf4 __attribute__((vector_size(16), may_alias));
 typedef int32_t vi4 __attribute__((vector_size(16), may_alias));
 #if VF_WIDTH == 16
 typedef __mmask16 vm;
+typedef float     vh __attribute__((vector_size(32), may_alias)); // the lower half of a vector: half the time where those are split in two
 #else
 typedef vi vm; // all bits of a lane set or none
 #endif
@@ -309,6 +310,27 @@ ALWAYS vf vf_estimate_inverse(vf a)
     return 1.0f / a;
 #endif
 }
+
+#if VF_WIDTH == 16
+ALWAYS vh vh_load(const float *p)
+{
+    vh v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+ALWAYS vh vf_lower(vf a)
+{
+    return (vh)_mm512_castps512_ps256((__m512)a);
+}
+
+/// a below zeros.
+ALWAYS vf vf_below_zeros(vh a)
+{
+    return (vf)_mm512_zextps256_ps512((__m256)a);
+}
+#endif
 
 /// 2/sqrt(a) for a > 0, relative error below 3e-7: the estimate and one Newton step without its factor 1/2, which the
 /// callers fold into their constants.
