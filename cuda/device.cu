@@ -366,5 +366,5 @@ const mds_backend GPU_TABLE = {
     upload, set, GPU_NAME(observe), GPU_NAME(collect), poll,
     search, begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    GPU_NAME(replay),
+    GPU_NAME(replay), GPU_NAME(view),
 };

@@ -310,5 +310,6 @@ mds_status GPU_NAME(move)(mds_device *d, const mds_op *until_stop, mds_work work
 mds_status GPU_NAME(couple)(mds_device *d, mds_work work);
 mds_status GPU_NAME(observe)(mds_device *d, uint32_t fields, int slot);
 mds_status GPU_NAME(collect)(mds_device *d, int slot, mds_frame *out);
+mds_status GPU_NAME(view)(mds_device *d, int slot, mds_frame *out);
 
 #endif

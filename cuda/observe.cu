@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames: the scalars and the arrays asked for leave the device through pinned memory, two of them in turn.
+// Frames: the scalars and the arrays asked for leave the device through pinned memory, three of them: two take the frames of a
+// trajectory in turn, the third what the engine looks at itself.
 //
-// `observe` queues a copy into the slot's pinned buffer and an event behind it; the step goes on. `collect` waits for that event.
-// Arrays are in atom order already, so a frame is a plain copy.
+// `observe` queues a copy into the slot's pinned buffer and an event behind it; the step goes on. `collect` waits for that event and
+// copies; `view` hands out the buffer itself, to be written by another thread while the device computes. Arrays are in atom order
+// already, so a frame is a plain copy.
 #include "device.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { THREADS = 256, PARTS = 64 }; // at most so many blocks
+enum { THREADS = 256, PARTS = 64, SLOTS = 3 }; // parts: at most so many blocks
 
 /// A frame on its way.
 typedef struct {
@@ -20,7 +22,7 @@ typedef struct {
 } flight;
 
 struct gpu_frames {
-    flight  slot[2];
+    flight  slot[SLOTS];
     double *size;  // [PARTS] device: largest squared force of a part
     int    *atom;  // [PARTS] device: and whose
 };
@@ -73,7 +75,7 @@ static __global__ void k_largest_of_all(gpu_view p, const double *size, const in
 mds_status GPU_NAME(observe_open)(mds_device *d)
 {
     MDS_TRY(mds_alloc(&d->frames, 1, sizeof *d->frames));
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < SLOTS; k++) {
         GPU_TRY(cudaMallocHost(&d->frames->slot[k].control, sizeof(gpu_control)));
         GPU_TRY(cudaEventCreateWithFlags(&d->frames->slot[k].here, cudaEventDisableTiming));
     }
@@ -86,7 +88,7 @@ void GPU_NAME(observe_close)(mds_device *d)
     gpu_frames *f = d->frames;
 
     if (!f) return;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < SLOTS; k++) {
         if (f->slot[k].control) (void)cudaFreeHost(f->slot[k].control);
         for (int a = 0; a < 3; a++)
             if (f->slot[k].array[a]) (void)cudaFreeHost(f->slot[k].array[a]);
@@ -164,5 +166,21 @@ mds_status GPU_NAME(collect)(mds_device *d, int slot, mds_frame *out)
     if (in->fields & MDS_FIELD_X) memcpy(out->x, in->array[0], bytes);
     if (in->fields & MDS_FIELD_V) memcpy(out->v, in->array[1], bytes);
     if (in->fields & MDS_FIELD_F) memcpy(out->f, in->array[2], bytes);
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(view)(mds_device *d, int slot, mds_frame *out)
+{
+    flight           *in = &d->frames->slot[slot];
+    const cudaError_t state = cudaEventQuery(in->here);
+
+    MDS_CHECK(state != cudaErrorNotReady, MDS_E_INTERNAL, "the frame in slot %d was looked at before it had arrived", slot);
+    GPU_TRY(state);
+    *out = mds_frame{};
+    copy_scalars(d, in, out);
+    out->n = in->fields ? d->view.n_atoms : 0;
+    out->x = in->fields & MDS_FIELD_X ? in->array[0] : NULL;
+    out->v = in->fields & MDS_FIELD_V ? in->array[1] : NULL;
+    out->f = in->fields & MDS_FIELD_F ? in->array[2] : NULL;
     return MDS_OK;
 }

@@ -12,7 +12,7 @@
 //     of threads: forces are a pure function of the state and of the list's reference positions.
 //  5. A trip is not a loss. When an atom has moved further than the buffer allows, `move` sets a stop word; later
 //     stages fall through untouched until `search`, and the host goes on from that very step.
-//  6. Tables are complete: no NULL but replay.
+//  6. Tables are complete: no NULL but replay and view.
 #ifndef MDS_BACKEND_H
 #define MDS_BACKEND_H
 
@@ -107,7 +107,7 @@ typedef struct {
     // doors: the only copies between host and device
     mds_status (*upload)(mds_device *device, const mds_domain *domain, const mds_state *state);
     mds_status (*set)(mds_device *device, const mds_params *params);
-    mds_status (*observe)(mds_device *device, uint32_t fields, int slot); // starts a frame on its way; slot 0 or 1
+    mds_status (*observe)(mds_device *device, uint32_t fields, int slot); // starts a frame on its way; slot 0 or 1, with view also 2
     mds_status (*collect)(mds_device *device, int slot, mds_frame *out);  // waits for it
     mds_status (*poll)(mds_device *device, mds_poll *out);
 
@@ -129,6 +129,9 @@ typedef struct {
 
     // optional (NULL: the engine loops)
     mds_status (*replay)(mds_device *device, mds_status (*record)(void *), void *arg, int n);
+    /// collect without a copy, once a poll has followed the observe: arrays that are the device's, in input order (id NULL), and stay
+    /// until the slot is observed again. Other threads may read them. Errors: MDS_E_INTERNAL if the frame has not arrived.
+    mds_status (*view)(mds_device *device, int slot, mds_frame *out);
 } mds_backend;
 
 /// Backend k of those compiled in, NULL beyond the last.

@@ -35,6 +35,8 @@ typedef struct {
     const char *unit;
 } mds_guards;
 
+typedef struct mds_writer mds_writer; // writer.c
+
 typedef struct {
     const mds_config *config; // borrowed
     mds_system  system;
@@ -64,13 +66,15 @@ typedef struct {
     double      kept_dt, kept_mix;  // minimisation: its step and steering then
     mds_h5md   *trajectory;
     mds_series *series;
+    mds_writer *writer;            // of the trajectory, on a thread of its own; NULL: frames are written where they are collected
+    int         slot;              // of the frame that the present step sends
     char       *path_log, *path_csv, *path_h5md, *path_chk, *path_gro, *path_stop;
     int64_t     last_trajectory_step;
     mds_line_fit drift;
     double      began, last_progress, last_checkpoint; // mds_clock()
     double      elapsed_before;    // s, earlier pieces
     int64_t     n_searches, n_trips;
-    bool        resumed, quiet_steps;
+    bool        resumed, appended; // appended: the writer has been given a frame
     double      checkpoint_seconds; // that the last checkpoint took
     mds_guards  guards;
     const char *guard;             // name of the guard that stopped the run, or NULL
@@ -162,14 +166,46 @@ mds_status mds_guard_write_stop(mds_sim *sim);
 /// Errors: MDS_E_WRITE if their directory is not there or not writable, or another process writes them.
 mds_status mds_output_name(mds_sim *sim);
 mds_status mds_output_open(mds_sim *sim, const mds_checkpoint *resume);
+/// Before the observe of a step: chooses sim->slot, which must not be one that is still being written. May wait for the writer.
+mds_status mds_output_slot(mds_sim *sim, uint32_t fields);
+/// After that step and a poll: its frame into sim->frame and what is due of it to the files, or to the thread that writes them; then
+/// sim->frame has no arrays. Errors: MDS_E_WRITE, of this frame or an earlier one; MDS_E_UNSTABLE with the diagnosis of a fault.
+mds_status mds_output_take(mds_sim *sim);
 /// Write what is due from the newest frame.
 mds_status mds_output_frame(mds_sim *sim);
+/// Until all that was taken is written. Errors: as mds_output_take.
+mds_status mds_output_wait(mds_sim *sim);
 mds_status mds_output_close(mds_sim *sim);
 /// Keep the present state as the one a checkpoint would hold.
 mds_status mds_keep(mds_sim *sim);
 mds_status mds_checkpoint_now(mds_sim *sim, bool finished);
 /// Move existing outputs of this name to NAME.N.*.
 mds_status mds_output_move_aside(mds_sim *sim);
+
+// writer.c --------------------------------------------------------------------------------------------
+/// What the thread does: write a frame; note what a checkpoint must know of the file. Never both at once.
+typedef struct {
+    mds_status (*write)(void *arg, const mds_frame *frame);
+    void (*mark)(void *arg);
+    void *arg;
+} mds_writer_job;
+typedef struct {
+    int64_t frames, waits; // written; times that both buffers were full
+    double  busy, waited;  // s: of the thread; of the run for a buffer
+} mds_writer_figures;
+/// Start the thread. Errors: MDS_E_MEMORY.
+mds_status mds_writer_open(const mds_writer_job *job, mds_writer **out);
+/// The buffer, 0 or 1, that the next frame must be in: waits until that is free. Errors: those of a frame given before.
+mds_status mds_writer_buffer(mds_writer *writer, int *buffer);
+/// Hand over the frame in that buffer; its arrays are the thread's until mds_writer_buffer gives the buffer again.
+mds_status mds_writer_give(mds_writer *writer, const mds_frame *frame);
+/// Let job.mark be called once, when all that has been given until now is written; replaces a mark that was not due yet.
+mds_status mds_writer_mark(mds_writer *writer);
+/// Wait until everything is written. *marked: job.mark has been called for the last mds_writer_mark.
+mds_status mds_writer_wait(mds_writer *writer, bool *marked);
+void       mds_writer_look(mds_writer *writer, mds_writer_figures *out);
+/// Write what is left, end the thread. NULL is fine.
+mds_status mds_writer_close(mds_writer *writer);
 
 // minimize.c ------------------------------------------------------------------------------------------
 mds_status mds_minimize(mds_sim *sim);

@@ -3,6 +3,9 @@
 //
 // Everything flushed before a checkpoint belongs to it: the checkpoint is renamed into place only after trajectory and
 // series have been synced. A resume cuts both back to the counts that the checkpoint names.
+//
+// On a backend that leaves frames in memory of its own (view) a thread writes the trajectory beside the run (writer.c). Rows of the
+// series are written at once; the counts of the trajectory that belong to a kept state are noted by that thread, when it gets there.
 #include "engine/engine.h"
 
 #include "base/units.h"
@@ -120,7 +123,21 @@ mds_status mds_output_move_aside(mds_sim *s)
     return MDS_OK;
 }
 
-mds_status mds_output_open(mds_sim *s, const mds_checkpoint *resume)
+static mds_status write_frame(void *arg, const mds_frame *frame)
+{
+    return mds_h5md_append(((mds_sim *)arg)->trajectory, frame);
+}
+
+/// What a checkpoint must know of the trajectory.
+static void keep_counts(void *arg)
+{
+    mds_sim *s = arg;
+
+    s->kept_trajectory = s->trajectory ? mds_h5md_n_frames(s->trajectory) : 0;
+    s->kept_part = s->trajectory ? mds_h5md_part(s->trajectory) : 0;
+}
+
+static mds_status open_files(mds_sim *s, const mds_checkpoint *resume)
 {
     const mds_config      *c = s->config;
     const bool             periodic = !mds_box_is_none(&s->start.box);
@@ -147,6 +164,16 @@ mds_status mds_output_open(mds_sim *s, const mds_checkpoint *resume)
     s->last_trajectory_step = -1;
     if (c->output.trajectory_every > 0) MDS_TRY(mds_h5md_create(&options, &s->system, periodic, &s->trajectory));
     return MDS_OK;
+}
+
+mds_status mds_output_open(mds_sim *s, const mds_checkpoint *resume)
+{
+    const mds_writer_job job = {write_frame, keep_counts, s};
+
+    MDS_TRY(open_files(s, resume));
+    // a minimisation waits for the device in every step anyway
+    if (!s->trajectory || !s->be->view || s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE) return MDS_OK;
+    return mds_writer_open(&job, &s->writer);
 }
 
 static double total_mass(const mds_system *m)
@@ -182,6 +209,50 @@ static mds_status write_row(mds_sim *s)
     return mds_series_append(s->series, &row);
 }
 
+mds_status mds_output_slot(mds_sim *s, uint32_t fields)
+{
+    const double began = mds_clock();
+    int          buffer;
+
+    s->slot = 0;
+    if (!s->writer) return MDS_OK;
+    s->slot = 1; // scalars: taken before anybody else looks
+    if (!fields) return MDS_OK;
+    MDS_TRY(mds_writer_buffer(s->writer, &buffer));
+    s->slot = 2 * buffer;
+    mds_timer_add(MDS_T_OUTPUT, mds_clock() - began);
+    return MDS_OK;
+}
+
+/// The frame of the step as it lies: its arrays go to the writer.
+static mds_status take_view(mds_sim *s)
+{
+    const double began = mds_clock();
+    mds_frame    view, scalars;
+
+    MDS_TRY(s->be->view(s->dev, s->slot, &view));
+    scalars = view;
+    scalars.n = 0;
+    MDS_TRY(mds_frame_copy(&s->frame, &scalars));
+    if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+    if (mds_due_energy(s->config, s->frame.step) && s->frame.has_energy) MDS_TRY(write_row(s));
+    MDS_TRY(mds_writer_give(s->writer, &view));
+    s->last_trajectory_step = s->frame.step;
+    // the first frame after a resume may begin another part, and says so (io/h5md.c)
+    if (s->resumed && !s->appended) MDS_TRY(mds_output_wait(s));
+    s->appended = true;
+    mds_timer_add(MDS_T_OUTPUT, mds_clock() - began);
+    return MDS_OK;
+}
+
+mds_status mds_output_take(mds_sim *s)
+{
+    if (s->writer && s->slot != 1) return take_view(s);
+    MDS_TRY(s->be->collect(s->dev, s->slot, &s->frame));
+    if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
+    return mds_output_frame(s);
+}
+
 mds_status mds_output_frame(mds_sim *s)
 {
     const double began = mds_clock();
@@ -196,11 +267,20 @@ mds_status mds_output_frame(mds_sim *s)
     return MDS_OK;
 }
 
+mds_status mds_output_wait(mds_sim *s)
+{
+    bool marked;
+
+    return s->writer ? mds_writer_wait(s->writer, &marked) : MDS_OK;
+}
+
 mds_status mds_output_close(mds_sim *s)
 {
-    mds_status status = MDS_OK, next;
+    mds_status status = mds_writer_close(s->writer), next;
 
-    if (s->trajectory) status = mds_h5md_close(s->trajectory);
+    s->writer = NULL;
+    next = s->trajectory ? mds_h5md_close(s->trajectory) : MDS_OK;
+    if (status == MDS_OK) status = next;
     s->trajectory = NULL;
     next = s->series ? mds_series_close(s->series) : MDS_OK;
     s->series = NULL;
@@ -212,20 +292,28 @@ mds_status mds_keep(mds_sim *s)
     const double began = mds_clock();
     bool         rolled = false;
 
+    if (s->config->output.part_gb > 0) MDS_TRY(mds_output_wait(s)); // the size of the part is looked at
     if (s->trajectory) MDS_TRY(mds_h5md_roll(s->trajectory, &rolled));
+    if (s->writer)
+        MDS_TRY(mds_writer_mark(s->writer)); // first: after a failure the state kept before is the one that may still be saved
+    else
+        keep_counts(s);
     MDS_TRY(s->be->observe(s->dev, MDS_FIELD_X | MDS_FIELD_V, 1));
     MDS_TRY(s->be->collect(s->dev, 1, &s->kept));
-    s->kept_trajectory = s->trajectory ? mds_h5md_n_frames(s->trajectory) : 0;
-    s->kept_part = s->trajectory ? mds_h5md_part(s->trajectory) : 0;
     s->kept_trajectory_step = s->last_trajectory_step;
     s->kept_series_bytes = s->series ? mds_series_bytes(s->series) : 0;
     mds_timer_add(MDS_T_OBSERVE, mds_clock() - began);
     return rolled ? mds_checkpoint_now(s, false) : MDS_OK; // the part left behind is finished from now on
 }
 
+/// Not before the frames that belong to it are on the disk: where one of them could not be written, the last good one stays.
 mds_status mds_checkpoint_now(mds_sim *s, bool finished)
 {
-    const double   began = mds_clock();
+    const double began = mds_clock();
+    bool         marked = true;
+    mds_status   status = s->writer ? mds_writer_wait(s->writer, &marked) : MDS_OK;
+
+    if (!marked) return status;
     mds_checkpoint chk = {.params = s->params,
                           .threads = s->threads,
                           .part = s->kept_part,

@@ -109,6 +109,20 @@ static void report_speed(mds_sim *s, double seconds, int64_t steps)
         mds_print("conserved energy drifts by %.3g kJ/mol/ns/atom\n", 1000 * mds_line_fit_slope(&s->drift) / s->system.n_atoms);
 }
 
+/// Of a trajectory that a thread has written beside the run.
+static void report_writer(const mds_sim *s)
+{
+    mds_writer_figures f;
+
+    if (!s->writer) return;
+    mds_writer_look(s->writer, &f);
+    if (f.waits)
+        mds_log_file("trajectory: %lld frames written beside the run in %.3f s; both buffers were full %lld times, and the run waited %.3f s for the "
+                     "writer", (long long)f.frames, f.busy, (long long)f.waits, f.waited);
+    else
+        mds_log_file("trajectory: %lld frames written beside the run in %.3f s; the run never waited for the writer", (long long)f.frames, f.busy);
+}
+
 static void report_files(const mds_sim *s)
 {
     const int32_t part = s->trajectory ? mds_h5md_part(s->trajectory) : 0;
@@ -142,6 +156,7 @@ void mds_report_performance(mds_sim *s)
     }
     mds_log_file("  %-12s %16s %10.3f s %6.1f %%", "rest", "", seconds - known, seconds > 0 ? 100 * (seconds - known) / seconds : 0);
     mds_log_file("%lld lists, %lld of them because an atom had moved too far", (long long)s->n_searches, (long long)s->n_trips);
+    report_writer(s);
     report_speed(s, seconds, steps);
     report_files(s);
 }

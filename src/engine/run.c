@@ -226,11 +226,7 @@ static mds_status drain(mds_sim *s, mds_work work)
 
     MDS_TRY(s->be->poll(s->dev, &now));
     if (now.fault) return mds_diagnose(s, now.fault);
-    if (work & MDS_OBSERVE) {
-        MDS_TRY(s->be->collect(s->dev, 0, &s->frame));
-        if (s->frame.fault) return mds_diagnose(s, s->frame.fault);
-        MDS_TRY(mds_output_frame(s));
-    }
+    if (work & MDS_OBSERVE) MDS_TRY(mds_output_take(s));
     if (work & MDS_SEARCH) {
         MDS_TRY(mds_keep(s));
         MDS_TRY(mds_check_speed(s));
@@ -292,7 +288,7 @@ static mds_status run_and_close(mds_sim *s)
 
     if (!minimize) release_start(s); // a minimisation goes back to it
     status = minimize ? mds_minimize(s) : mds_run(s);
-
+    if (status == MDS_OK) status = mds_output_wait(s);
     if (status == MDS_E_WRITE) { // a full disk: what is flushed is good; the checkpoint may still fit
         const char *reason = mds_error_text();
         mds_text    text = {0};
@@ -305,18 +301,8 @@ static mds_status run_and_close(mds_sim *s)
             mds_text_add(&text, "; the last good checkpoint is kept: make room and run the same command again");
         status = mds_fail(MDS_E_WRITE, __FILE__, __LINE__, "%s", text.s);
         mds_text_free(&text);
-        (void)mds_output_close(s);
-        return status;
     }
-    if (status != MDS_OK) {
-        mds_text text = {0};
-
-        mds_text_add(&text, "%s", mds_error_text());
-        (void)mds_output_close(s); // nothing flushed is lost; the last good checkpoint stays
-        status = mds_fail(status, __FILE__, __LINE__, "%s", text.s);
-        mds_text_free(&text);
-        return status;
-    }
+    MDS_TRY(status);
     mds_report_progress(s, true);
     const bool done = s->step >= s->last_step;
 
@@ -379,6 +365,19 @@ static mds_status run_resumed(mds_sim *s, mds_checkpoint *chk, bool same_outputs
     return run_and_close(s);
 }
 
+/// After a failure: nothing flushed is lost, the last good checkpoint stays.
+static mds_status close_failed(mds_sim *s, mds_status status)
+{
+    mds_text text = {0};
+
+    if (!s->trajectory && !s->series) return status;
+    mds_text_add(&text, "%s", mds_error_text());
+    (void)mds_output_close(s);
+    if (text.s && strcmp(text.s, mds_error_text())) status = mds_fail(status, __FILE__, __LINE__, "%s", text.s); // closing failed too
+    mds_text_free(&text);
+    return status;
+}
+
 mds_status mds_sim_run(mds_sim *s, const char *restart)
 {
     mds_checkpoint chk = {0};
@@ -405,5 +404,5 @@ mds_status mds_sim_run(mds_sim *s, const char *restart)
         status = run_resumed(s, &chk, same);
     }
     mds_checkpoint_free(&chk);
-    return status;
+    return status == MDS_OK ? MDS_OK : close_failed(s, status);
 }

@@ -41,7 +41,12 @@ mds_status mds_step(mds_sim *s, mds_work work)
     MDS_TRY(mds_forces(s, work));
     STAGE(MDS_T_MOVE, be->move(d, s->integrator->after, work));
     STAGE(MDS_T_COUPLE, be->couple(d, work)); // thermostat, barostat, centre of mass, if due
-    if (work & MDS_OBSERVE) STAGE(MDS_T_OBSERVE, be->observe(d, mds_due_fields(s, s->step + 1), 0));
+    if (work & MDS_OBSERVE) {
+        const uint32_t fields = mds_due_fields(s, s->step + 1);
+
+        MDS_TRY(mds_output_slot(s, fields));
+        STAGE(MDS_T_OBSERVE, be->observe(d, fields, s->slot));
+    }
     s->step++;
     return MDS_OK;
 }

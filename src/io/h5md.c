@@ -346,6 +346,7 @@ mds_status mds_h5md_append(mds_h5md *h, const mds_frame *f)
     MDS_ASSERT(f->n == h->n_atoms && f->x && (!h->velocity || f->v) && (!h->force || f->f));
     MDS_CHECK(f->step > h->last_step, MDS_E_INTERNAL, "frame of step %lld after step %lld", (long long)f->step, (long long)h->last_step);
     MDS_TRY(look_for_room(h, bytes));
+    mds_h5_watch(NULL); // a thread's own in some builds of the library
     errno = 0;
     good = put_frame(h, f);
     if (!good && h->resumed && errno != ENOSPC && errno != EFBIG && errno != EDQUOT) {

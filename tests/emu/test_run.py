@@ -8,6 +8,8 @@ usage: test_run.py CASE
   restart    a run that was stopped and made longer has the bits of one long run
   handover   cpu to GPU and back to cpu: within rounding of cpu alone
   replay     recorded steps and steps one by one: the same bits
+  frames     a trajectory written beside the run has the frames of its steps, on late streams and on a slow disk, whose waits are logged; a
+             file that cannot grow ends the run with the right status, and the same command finishes it
 """
 import csv, math, os, struct, subprocess, sys, tempfile
 
@@ -128,6 +130,57 @@ def case_replay():
             run("emu", write_conf(a, 648, 40, output__energy_every=1, **more)) # something is due in every step: none is recorded
             run("emu", write_conf(b, 648, 40, output__energy_every=40, **more))
             check(state(a) == state(b), name + ": recorded steps have the bits of single ones")
+
+
+def trajectory(place):
+    """Every array of the file, as bytes, by name; and steps."""
+    import h5py
+    out = {}
+    with h5py.File(place + "/run.h5md", "r") as f:
+        f["particles/trajectory"].visititems(lambda name, item: out.update({name: item[()].tobytes()}) if hasattr(item, "shape") else None)
+        return out, [int(k) for k in f["particles/trajectory/position/step"][()]], f["particles/trajectory/position/value"][()]
+
+
+def said(place, text):
+    return [line for line in open(place + "/run.log") if text in line]
+
+
+def case_frames():
+    try:
+        import h5py, numpy, resource  # noqa: F401
+    except ImportError:
+        print("skipped: h5py is not installed")
+        sys.exit(77)
+    more = {"run__list_interval": 10, "output__trajectory_every": 5, "output__energy_every": 5, "output__velocities": "true",
+            "output__forces": "true", "run__integrator": '"langevin"'}
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
+        run("emu", write_conf(a, 648, 40, **more))
+        arrays, steps, x = trajectory(a)
+        check(steps == list(range(0, 41, 5)), "frames of steps %s" % steps)
+        check(len(said(a, "8 frames written beside the run")) == 1, "the log says who wrote them")
+        for last in (20, 40):  # and x of a frame is that of the checkpoint of its step
+            run("emu", write_conf(b, 648, last, **more), EMU_LAZY="1", EMU_PROTECT="1")
+            of_step = numpy.array(numbers(b)[:3 * 648]).reshape(-1, 3)
+            frame = x[steps.index(last)]
+            check(frame.dtype == numpy.float32 and numpy.array_equal(frame, of_step.astype(numpy.float32)), "the frame of step %d is of that step" % last)
+        check(trajectory(b)[0] == arrays and state(a) == state(b), "late streams, in two pieces: the same frames, velocities and forces")
+        run("emu", write_conf(c, 648, 40, **more), LD_PRELOAD=os.environ["SLOW_DISK"])
+        check(trajectory(c)[0] == arrays and state(a) == state(c), "on a slow disk: the same frames")
+        check(open(a + "/run.csv").read() == open(b + "/run.csv").read() == open(c + "/run.csv").read(), "run.csv is the same text")
+        line = said(c, "both buffers were full")
+        # five or more of eight frames find both buffers full: the disk takes one only when the run stands still
+        check(len(line) == 1 and int(line[0].split("full ")[1].split()[0]) >= 5, "the log tells of waiting: %s" % line)
+    more["output__trajectory_every"] = 1
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+        path = write_conf(a, 648, 80, **more)
+        p = subprocess.run([emu, path, "--quiet", "--set", "backend.kind=emu"], capture_output=True, text=True,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000000, resource.RLIM_INFINITY)))
+        check(p.returncode == 74 and "cannot write" in p.stderr and "run.h5md" in p.stderr, "a file that cannot grow: %d %s" % (p.returncode, p.stderr.strip()))
+        done = trajectory(a)[1]
+        check(5 < len(done) < 80 and done == list(range(len(done))), "what was flushed can be read: %d frames" % len(done))
+        run("emu", path)
+        run("emu", write_conf(b, 648, 80, **more))
+        check(trajectory(a)[0] == trajectory(b)[0] and state(a) == state(b), "the same command finishes it with the same frames")
 
 
 globals()["case_" + sys.argv[1]]()
