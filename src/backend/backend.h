@@ -29,7 +29,9 @@ enum {
     MDS_VIRIAL = 1u << 1,  // the virial tensor
     MDS_SEARCH = 1u << 2,  // a new pair list
     MDS_OBSERVE = 1u << 3, // a frame leaves the device
-    MDS_COUPLE = 1u << 4   // thermostat, barostat and centre-of-mass removal act
+    MDS_COUPLE = 1u << 4,  // thermostat, barostat and centre-of-mass removal act
+    MDS_UNSEEN = 1u << 5   // nobody looks at this step's forces or at the velocities that end it: what the next FIX_X takes back anyway
+                           // (forces and velocities along constraints) may be left out. A hint: x and v agree to rounding without it
 };
 
 enum { MDS_CAP_REPLAY = 1u << 0, MDS_CAP_DEVICE_MPI = 1u << 1 };

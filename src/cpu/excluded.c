@@ -13,6 +13,9 @@
 // Three atoms that exclude each other and nobody else, as waters do, are found at open; those with the charges of the first such
 // triple are done as triples in the order of slots. All other pairs go into blocks like bonded terms (bonded.h). Kernels:
 // isa_excluded.c.
+//
+// Forces between the atoms of a rigid water move nothing: what they would change along its three distances, the constraints take
+// back, exactly, since they act along the same directions. In a step that nobody looks at (MDS_UNSEEN) they are left out.
 #include "cpu/excluded.h"
 
 #include "base/units.h"
@@ -27,6 +30,7 @@ struct cpu_excluded {
     int32_t         *member;  // [n][3] atoms of the triples
     int32_t         *leads;   // [n_atoms] triple whose first atom this is, or -1
     int32_t         *slot;    // triples.slot
+    bool             rigid;   // every triple is part of a rigid water
     double           sum_q2;  // e^2
     // the polynomial and what it was made for
     mds_short      range;
@@ -102,6 +106,34 @@ static mds_status find_triples(mds_device *d)
     return MDS_OK;
 }
 
+/// Whether every triple lies in one rigid water, sites that follow it included.
+static mds_status find_rigid(mds_device *d)
+{
+    const mds_system *s = d->system;
+    cpu_excluded     *e = d->excluded;
+    int32_t          *water; // [n_atoms] that the atom moves with, or -1
+
+    MDS_TRY(mds_alloc(&water, (size_t)s->n_atoms, sizeof *water));
+    for (int32_t i = 0; i < s->n_atoms; i++) water[i] = -1;
+    for (int32_t k = 0; k < 3 * s->water.n; k++) water[s->water.atom[k]] = k / 3;
+    for (int32_t v = 0; v < s->vsite.n; v++) {
+        const int32_t *parent = s->vsite.atom + s->vsite.start[v];
+        const int32_t  n = s->vsite.start[v + 1] - s->vsite.start[v];
+        int32_t        one = water[parent[0]];
+
+        for (int32_t a = 1; a < n; a++) one = water[parent[a]] == one ? one : -1;
+        water[s->vsite.site[v]] = one;
+    }
+    e->rigid = true;
+    for (int32_t k = 0; k < e->triples.n && e->rigid; k++) {
+        const int32_t *atom = e->member + 3 * (size_t)k;
+
+        e->rigid = water[atom[0]] >= 0 && water[atom[1]] == water[atom[0]] && water[atom[2]] == water[atom[0]];
+    }
+    mds_free(water);
+    return MDS_OK;
+}
+
 static int32_t n_batches(const cpu_excluded *e)
 {
     return (e->triples.n + EXCLUDED_LANES - 1) / EXCLUDED_LANES;
@@ -141,6 +173,7 @@ mds_status mds_cpu_excluded_open(mds_device *d)
     choose_level(d);
     for (int32_t i = 0; i < s->n_atoms; i++) d->excluded->sum_q2 += s->charge[i] * s->charge[i];
     MDS_TRY(find_triples(d));
+    MDS_TRY(find_rigid(d));
     MDS_TRY(mds_alloc(&d->excluded->slot, 3 * EXCLUDED_LANES * (size_t)n_batches(d->excluded), sizeof *d->excluded->slot));
     d->excluded->triples.slot = d->excluded->slot;
     status = collect_pairs(d, &pairs);
@@ -233,8 +266,9 @@ void mds_cpu_excluded(mds_device *d, mds_work work)
         const cpu_bonded *b = &e->blocks;
         const int64_t     batches = n_batches(e);
 
-        e->kernels->triples(&frame, &e->triples, (int32_t)(batches * t / threads), (int32_t)(batches * (t + 1) / threads),
-                            (const double(*)[3])d->x, d->f_thread[t], &d->sums[t]);
+        if (!(e->rigid && (work & MDS_UNSEEN)))
+            e->kernels->triples(&frame, &e->triples, (int32_t)(batches * t / threads), (int32_t)(batches * (t + 1) / threads),
+                                (const double(*)[3])d->x, d->f_thread[t], &d->sums[t]);
         for (int32_t k = b->n_blocks ? b->first_block[t] : 0; b->n_blocks && k < b->first_block[t + 1]; k++) {
             const bonded_block *block = &b->block[k];
 

@@ -106,8 +106,7 @@ VD_INLINE void run_op(const mds_device *d, int kind, const cpu_ops *ops, mds_op_
 
 /// Lists that most steps consist of. Compiled apart, a group stays in registers from its first operation to its last.
 static const mds_op_kind shape_before[] = {MDS_DRIFT, MDS_FIX_X}, shape_after[] = {MDS_KICK, MDS_FIX_V},
-                         shape_leapfrog[] = {MDS_KICK, MDS_FIX_V, MDS_DRIFT, MDS_FIX_X},
-                         shape_verlet[] = {MDS_KICK, MDS_FIX_V, MDS_KICK, MDS_DRIFT, MDS_FIX_X};
+                         shape_step[] = {MDS_KICK, MDS_DRIFT, MDS_FIX_X};
 
 /// shape: the kinds of the n operations where they are known when this is compiled, NULL otherwise.
 VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds_op_kind *shape, int32_t first, int32_t last,
@@ -132,7 +131,7 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
         if (kicks) batch_load(&b, atoms, (const double(*)[3])d->f, b.f);
         for (int k = 0; k < 3 * atoms; k++) b.r[k] = b.x[k];
         if (shape) {
-#pragma GCC unroll 5
+#pragma GCC unroll 3
             for (int p = 0; p < n; p++) run_op(d, kind, ops, shape[p], &ops->op[p], 0, &b, sums);
         } else
             for (int p = 0; p < ops->n; p++) run_op(d, kind, ops, ops->op[p].kind, &ops->op[p], ops->max_move, &b, sums);
@@ -162,10 +161,8 @@ VD_INLINE void run_any(mds_device *d, int kind, const cpu_ops *ops, int32_t firs
         run(d, kind, ops, 2, shape_before, first, last, sums);
     else if (is_shape(ops, 2, shape_after))
         run(d, kind, ops, 2, shape_after, first, last, sums);
-    else if (is_shape(ops, 4, shape_leapfrog))
-        run(d, kind, ops, 4, shape_leapfrog, first, last, sums);
-    else if (is_shape(ops, 5, shape_verlet))
-        run(d, kind, ops, 5, shape_verlet, first, last, sums);
+    else if (is_shape(ops, 3, shape_step))
+        run(d, kind, ops, 3, shape_step, first, last, sums);
     else
         run(d, kind, ops, 0, NULL, first, last, sums);
 }

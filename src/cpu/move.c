@@ -4,6 +4,7 @@
 // Each group is loaded once, the list is run on it, and it is stored: x, v, f, x_list once through the caches. A list that ends a
 // step with nothing due waits and goes with the list that begins the next one, so that a plain step is one pass; whoever looks at
 // x and v or changes f before then has it done first (mds_cpu_move_flush). The same operations on the same numbers: the same bits.
+// Where the engine says that nobody will look (MDS_UNSEEN), the joined list is also made shorter.
 // Only MIX needs sums over all atoms and cuts a list in two. The way since the search is looked at in the same pass;
 // what looks odd there is searched for atom by atom afterwards, which almost never happens.
 //
@@ -239,12 +240,28 @@ void mds_cpu_move_flush(mds_device *d)
     if (d->move->sums->suspect) look_closer(d, false);
 }
 
+/// KICK, FIX_V, perhaps KICK, DRIFT, FIX_X is one whole KICK, DRIFT, FIX_X: the forces are the same, and what FIX_V takes from the velocities
+/// along the constraints of the present positions, FIX_X takes from the way along the same directions.
+static void shorten(cpu_ops *waiting, cpu_ops *list)
+{
+    const int kicks = list->op[0].kind == MDS_KICK;
+
+    if (!waiting->unseen || waiting->n != 2 || waiting->op[0].kind != MDS_KICK || waiting->op[1].kind != MDS_FIX_V) return;
+    if (list->n < kicks + 2 || list->op[kicks].kind != MDS_DRIFT || list->op[kicks + 1].kind != MDS_FIX_X) return;
+    waiting->n = 1;
+    if (!kicks) return;
+    list->op[0].h += waiting->op[0].h;
+    waiting->n = 0;
+}
+
 /// The list that waits, and this one after it.
 static void join(mds_device *d, cpu_ops *list)
 {
     cpu_ops *waiting = d->move->waiting;
-    cpu_ops  both = *list;
+    cpu_ops  both;
 
+    shorten(waiting, list);
+    both = *list;
     memcpy(both.op, waiting->op, (size_t)waiting->n * sizeof *both.op);
     memcpy(both.op + waiting->n, list->op, (size_t)list->n * sizeof *both.op);
     both.n += waiting->n;
@@ -279,6 +296,7 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
     }
     if (!mixes && !due && d->listed && d->move->log_scale == 0 && list.kicks && !list.moves) {
         *d->move->waiting = list;
+        d->move->waiting->unseen = work & MDS_UNSEEN;
         return MDS_OK;
     }
     run_list(d, &list);

@@ -116,6 +116,7 @@ typedef struct {
 typedef struct cpu_ops {
     int    n;
     bool   drifts, kicks, moves; // has DRIFT; has KICK; changes x
+    bool   unseen;    // nobody looks at the velocities after it
     double limit2[2]; // squares of the ways that heavy and light atoms may have gone since the search, nm^2 (guard.c)
     double max_move;  // nm, 0: none
     double tolerance; // of constrained lengths, relative

@@ -116,6 +116,12 @@ void mds_choices_adopt(mds_sim *sim, const mds_checkpoint *checkpoint);
 
 // step.c ----------------------------------------------------------------------------------------------
 mds_status mds_forces(mds_sim *sim, mds_work work);
+/// `work` of a step with MDS_UNSEEN where nothing that is due looks at its forces or at the velocities that end it. A resume needs it
+/// for the step of the checkpoint, so it follows from what is due alone.
+static inline mds_work mds_unless_seen(mds_work work)
+{
+    return work & (MDS_ENERGY | MDS_VIRIAL | MDS_OBSERVE | MDS_COUPLE) ? work : work | MDS_UNSEEN;
+}
 mds_status mds_step(mds_sim *sim, mds_work work);
 /// New owners for the atoms and a new list.
 mds_status mds_redistribute(mds_sim *sim);

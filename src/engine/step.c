@@ -34,6 +34,7 @@ mds_status mds_step(mds_sim *s, mds_work work)
     mds_device        *d = s->dev;
     mds_poll           now;
 
+    work = mds_unless_seen(work);
     STAGE(MDS_T_MOVE, be->move(d, s->integrator->before, work));
     MDS_TRY(be->poll(d, &now));
     if (now.tripped) s->n_trips++;

@@ -337,15 +337,18 @@ double mds_pme_structure(int32_t n, const double (*x)[3], const double *charge, 
 
 // --------------------------------------------------------------------------------------------------- choice
 
-/// Core cycles a step that depend on the choice, from measurements of the cpu backend (AVX-512, 23,558
-/// atoms): spread and gather 48 + 5 order^2 an atom, transforms and passes over the mesh 24 a point, the pair
-/// kernels' polynomial 25 an atom and degree (about 4 + 0.3 c, or 3.5 beta rc, at 1e-6).
+static const double point_cost = 14;
+
+/// Core cycles a step that depend on the choice, from measurements of the cpu backend (AVX-512, 24,000 atoms;
+/// benchmarks/results/2026-11-30-mesh.md): weights, spread and gather 3 + 5 order^2 an atom (83 at order 4, 128 at 5), transforms and
+/// passes over the mesh 14 a point, the pair kernels' polynomial 12 an atom and degree (about 4 + 0.3 c, or
+/// 3.5 beta rc, at 1e-6; they have none below 7).
 static double cost_of(const mds_pme_system *s, const mds_split *split, int order, double points)
 {
     const double degree =
         split->kind == MDS_NUM_PROLATE ? 4 + 0.3 * split->shape : 3.5 * split->shape * split->cut;
 
-    return s->n_atoms * (48.0 + 5 * order * order + 25 * degree) + 24 * points;
+    return s->n_atoms * (3.0 + 5 * order * order + 12 * fmax(7, degree)) + point_cost * points;
 }
 
 int32_t mds_fft_size(int32_t n)
@@ -408,7 +411,7 @@ static void try_order(const mds_pme_system *s, const mds_pme_choice *given, doub
         const double left = best->cost - cost_of(s, split, order, 0);
 
         if (left <= 0) return;
-        if (isfinite(left)) low = fmax(low, cbrt(s->volume * 24 / left));
+        if (isfinite(left)) low = fmax(low, cbrt(s->volume * point_cost / left));
         if (low >= high) return;
     }
     error = error_at(s, given, split, order, low, false);

@@ -80,7 +80,7 @@ void stage_close(stage *s)
 void stage_forces(stage *s, const mds_state *state, int mask)
 {
     const mds_backend *b = s->backend;
-    const mds_work     work = MDS_OBSERVE | (s->force_only ? 0 : MDS_ENERGY | MDS_VIRIAL);
+    const mds_work     work = MDS_OBSERVE | s->also | (s->force_only ? 0 : MDS_ENERGY | MDS_VIRIAL);
     mds_domain         domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}};
 
     domain.n_home = domain.n_all = s->system->n_atoms;

@@ -19,6 +19,7 @@ typedef struct {
     mds_frame          frame;
     int32_t            every; // gradient checks: atoms 0, every, 2 every ... and those that sites are built from; 0: all
     bool               force_only; // evaluations ask for no energies and no virial
+    mds_work           also;       // what evaluations ask for besides
     double             step;    // of the differences, nm and 1; 0: 2e-4
 } stage;
 
