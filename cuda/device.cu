@@ -5,6 +5,8 @@
 // and joins in finish. The host waits in upload, search, poll and collect only.
 #include "device.h"
 
+#include "annotate.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -359,12 +361,30 @@ static mds_status finish(mds_device *d, mds_work work)
 
 static_assert(GPU_N_SUMS <= 64, "one thread a sum");
 
+// ------------------------------------------------------------------------------------------------ the table
+
+// clang-format off
+static mds_status in_upload(mds_device *d, const mds_domain *domain, const mds_state *state) GPU_IN_RANGE("upload", upload(d, domain, state))
+static mds_status in_observe(mds_device *d, uint32_t fields, int slot) GPU_IN_RANGE("observe", GPU_NAME(observe)(d, fields, slot))
+static mds_status in_collect(mds_device *d, int slot, mds_frame *out) GPU_IN_RANGE("collect", GPU_NAME(collect)(d, slot, out))
+static mds_status in_poll(mds_device *d, mds_poll *out) GPU_IN_RANGE("poll", poll(d, out))
+static mds_status in_search(mds_device *d, const mds_domain *domain) GPU_IN_RANGE("search", search(d, domain))
+static mds_status in_begin(mds_device *d, mds_work work) GPU_IN_RANGE("begin", begin(d, work))
+static mds_status in_pair(mds_device *d, mds_where where, mds_work work) GPU_IN_RANGE("pair", GPU_NAME(pair)(d, where, work))
+static mds_status in_bonded(mds_device *d, mds_work work) GPU_IN_RANGE("bonded", GPU_NAME(bonded)(d, work))
+static mds_status in_mesh(mds_device *d, mds_phase phase, mds_work work) GPU_IN_RANGE("mesh", GPU_NAME(mesh)(d, phase, work))
+static mds_status in_finish(mds_device *d, mds_work work) GPU_IN_RANGE("finish", finish(d, work))
+static mds_status in_move(mds_device *d, const mds_op *until_stop, mds_work work) GPU_IN_RANGE("move", GPU_NAME(move)(d, until_stop, work))
+static mds_status in_couple(mds_device *d, mds_work work) GPU_IN_RANGE("couple", GPU_NAME(couple)(d, work))
+static mds_status in_replay(mds_device *d, mds_status (*record)(void *), void *arg, int n) GPU_IN_RANGE("replay", GPU_NAME(replay)(d, record, arg, n))
+// clang-format on
+
 extern "C" const mds_backend GPU_TABLE;
 const mds_backend GPU_TABLE = {
     GPU_LABEL, MDS_CAP_REPLAY,
     device_open, device_close, describe, flavours, flavour, GPU_NAME(figures), devices,
-    upload, set, GPU_NAME(observe), GPU_NAME(collect), poll,
-    search, begin, GPU_NAME(pair), GPU_NAME(bonded), GPU_NAME(mesh), finish, GPU_NAME(move), GPU_NAME(couple),
+    in_upload, set, in_observe, in_collect, in_poll,
+    in_search, in_begin, in_pair, in_bonded, in_mesh, in_finish, in_move, in_couple,
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    GPU_NAME(replay), GPU_NAME(view),
+    in_replay, GPU_NAME(view),
 };

@@ -10,6 +10,7 @@ usage: test_run.py CASE
   replay     recorded steps and steps one by one: the same bits
   frames     a trajectory written beside the run has the frames of its steps, on late streams and on a slow disk, whose waits are logged; a
              file that cannot grow ends the run with the right status, and the same command finishes it
+  ranges     a profiler sees the stages under their names, in the order of a step, every range closed
 """
 import csv, math, os, struct, subprocess, sys, tempfile
 
@@ -181,6 +182,28 @@ def case_frames():
         run("emu", path)
         run("emu", write_conf(b, 648, 80, **more))
         check(trajectory(a)[0] == trajectory(b)[0] and state(a) == state(b), "the same command finishes it with the same frames")
+
+
+def case_ranges():
+    if not os.environ.get("RANGE_LOG"):
+        print("skipped: nvtx3 of a CUDA toolkit was not found when this was built")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as a:
+        path = write_conf(a, 648, 20, run__list_interval=20, output__trajectory_every=0)
+        run("emu", path, NVTX_INJECTION64_PATH=os.environ["RANGE_LOG"], RANGE_LOG_FILE=a + "/ranges")
+        lines = open(a + "/ranges").read().split()
+    depth = deepest = 0
+    for line in lines:
+        depth += 1 if line[0] == "+" else -1
+        deepest = max(deepest, depth)
+        if depth < 0:
+            break
+    check(depth == 0 and deepest == 2, "every range is closed; the deepest is %d: a stage that is recorded" % deepest)
+    stages = [line[1:] for line in lines if line[0] == "+"]
+    plain = ["move", "begin", "pair", "bonded", "mesh", "finish", "move", "couple"]
+    after = stages[stages.index("replay") + 1:]
+    check(after[:16] == 2 * plain, "the first step after a search and the one recorded after it: %s" % after[:16])
+    check({"upload", "search", "poll", "observe", "collect"} <= set(stages), "the others: %s" % sorted(set(stages)))
 
 
 globals()["case_" + sys.argv[1]]()
