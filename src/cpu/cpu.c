@@ -157,7 +157,7 @@ mds_status mds_cpu_reserve(mds_device *d, int32_t n)
 
 static mds_status cpu_upload(mds_device *d, const mds_domain *domain, const mds_state *state)
 {
-    const bool new_box = memcmp(&d->box, &state->box, sizeof d->box) != 0 || !d->short_range.cut;
+    const bool new_box = memcmp(&d->box, &state->box, sizeof d->box) != 0 || d->short_range.cut == 0;
     int32_t    i;
 
     MDS_ASSERT(state->n_atoms == d->n_atoms && domain->n_home == d->n_atoms);

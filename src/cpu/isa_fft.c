@@ -12,6 +12,7 @@
 // two. Everything of a plane but its ends is in the first-level cache. Sources: [frigo2005] for the two-for-one transform.
 #include "cpu/isa_fft.h"
 #include "cpu/isa.h"
+#include "cpu/shuffle.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -26,8 +27,7 @@ typedef float vec __attribute__((vector_size(32), may_alias));
 enum { TOGETHER = 4 };
 typedef float vec __attribute__((vector_size(16), may_alias));
 #endif
-typedef float   row4 __attribute__((vector_size(16), may_alias));
-typedef int32_t index4 __attribute__((vector_size(16)));
+typedef float row4 __attribute__((vector_size(16), may_alias));
 
 enum { MOST = 13 }; // largest radix with code of its own
 
@@ -260,14 +260,14 @@ ALWAYS void transpose(const float *from, ptrdiff_t from_stride, float *to, ptrdi
             row4 a[4], b[4];
 
             for (int k = 0; k < 4; k++) memcpy(&a[k], from + (i + k) * from_stride + j, sizeof a[k]);
-            b[0] = __builtin_shuffle(a[0], a[1], (index4){0, 4, 1, 5});
-            b[1] = __builtin_shuffle(a[0], a[1], (index4){2, 6, 3, 7});
-            b[2] = __builtin_shuffle(a[2], a[3], (index4){0, 4, 1, 5});
-            b[3] = __builtin_shuffle(a[2], a[3], (index4){2, 6, 3, 7});
-            a[0] = __builtin_shuffle(b[0], b[2], (index4){0, 1, 4, 5});
-            a[1] = __builtin_shuffle(b[0], b[2], (index4){2, 3, 6, 7});
-            a[2] = __builtin_shuffle(b[1], b[3], (index4){0, 1, 4, 5});
-            a[3] = __builtin_shuffle(b[1], b[3], (index4){2, 3, 6, 7});
+            b[0] = SHUFFLE4(a[0], a[1], 0, 4, 1, 5);
+            b[1] = SHUFFLE4(a[0], a[1], 2, 6, 3, 7);
+            b[2] = SHUFFLE4(a[2], a[3], 0, 4, 1, 5);
+            b[3] = SHUFFLE4(a[2], a[3], 2, 6, 3, 7);
+            a[0] = SHUFFLE4(b[0], b[2], 0, 1, 4, 5);
+            a[1] = SHUFFLE4(b[0], b[2], 2, 3, 6, 7);
+            a[2] = SHUFFLE4(b[1], b[3], 0, 1, 4, 5);
+            a[3] = SHUFFLE4(b[1], b[3], 2, 3, 6, 7);
             for (int k = 0; k < 4; k++) memcpy(to + (j + k) * to_stride + i, &a[k], sizeof a[k]);
         }
 }

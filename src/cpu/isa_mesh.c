@@ -13,6 +13,7 @@
 // exist. Loops have constant lengths and are unrolled, so that vectors stay in registers.
 #include "cpu/isa_mesh.h"
 #include "cpu/isa.h"
+#include "cpu/shuffle.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -32,9 +33,8 @@ enum { LANES = 8 };
 #define WIDTH 4
 #endif
 
-typedef float   part_of_block __attribute__((vector_size(4 * WIDTH), may_alias));
-typedef float   row4 __attribute__((vector_size(16), may_alias));
-typedef int32_t index4 __attribute__((vector_size(16)));
+typedef float part_of_block __attribute__((vector_size(4 * WIDTH), may_alias));
+typedef float row4 __attribute__((vector_size(16), may_alias));
 #if WIDTH > 4
 typedef float row8 __attribute__((vector_size(32), may_alias));
 #else
@@ -84,13 +84,10 @@ ALWAYS void slopes(const float *theta, int order, const float *y, float (*w)[MES
 /// out[i] = sum of v[i] for four vectors: the usual transposition, adding on the way.
 ALWAYS row4 sums_of(const row4 *v)
 {
-    const row4 a = __builtin_shuffle(v[0], v[1], (index4){0, 4, 1, 5}) +
-                   __builtin_shuffle(v[0], v[1], (index4){2, 6, 3, 7});
-    const row4 b = __builtin_shuffle(v[2], v[3], (index4){0, 4, 1, 5}) +
-                   __builtin_shuffle(v[2], v[3], (index4){2, 6, 3, 7});
+    const row4 a = SHUFFLE4(v[0], v[1], 0, 4, 1, 5) + SHUFFLE4(v[0], v[1], 2, 6, 3, 7);
+    const row4 b = SHUFFLE4(v[2], v[3], 0, 4, 1, 5) + SHUFFLE4(v[2], v[3], 2, 6, 3, 7);
 
-    return __builtin_shuffle(a, b, (index4){0, 1, 4, 5}) +
-           __builtin_shuffle(a, b, (index4){2, 3, 6, 7});
+    return SHUFFLE4(a, b, 0, 1, 4, 5) + SHUFFLE4(a, b, 2, 3, 6, 7);
 }
 
 // What isa_rows.h does with a row, for one vector and for two.

@@ -213,7 +213,7 @@ static void settle_positions(stage *s, mds_state *state, int32_t n, uint64_t see
         stage_forces(s, state, 0);
         if (clear_of_cutoffs(&s->frame, params)) return;
     }
-    TEST_TRUE(!"positions clear of the cut-offs");
+    TEST_TRUE(false && "positions clear of the cut-offs");
 }
 
 static void pair_forms(void)

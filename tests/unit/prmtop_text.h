@@ -197,7 +197,7 @@ static inline void prm_broken_files_never_crash(const prm_text *t, uint64_t seed
             good++;
             status = mds_system_freeze(&system);
         }
-        if (status != MDS_OK && !mds_error_text()[0]) TEST_TRUE(!"a failure without a message");
+        if (status != MDS_OK && !mds_error_text()[0]) TEST_TRUE(false && "a failure without a message");
         mds_system_free(&system);
         mds_read_report_free(&report);
     }

@@ -91,11 +91,11 @@ static void test_noise_is_refused_or_read(void)
             n_bad++;
             if (status != MDS_E_INPUT && status != MDS_E_MISSING && status != MDS_E_UNSUPPORTED) {
                 fprintf(stderr, "status %d, %s, for:\n%s\n", (int)status, mds_error_text(), text);
-                TEST_TRUE(!"an unexpected status");
+                TEST_TRUE(false && "an unexpected status");
             }
             if (!strstr(mds_error_text(), "conf:")) {
                 fprintf(stderr, "no place in: %s\n", mds_error_text());
-                TEST_TRUE(!"a message without its place");
+                TEST_TRUE(false && "a message without its place");
             }
         }
     }
