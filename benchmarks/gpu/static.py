@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers, spills, shared memory, occupancy and inner loops of the GPU kernels, from the compiler's own words and the machine code.
+"""Registers, local memory, shared memory, occupancy and inner loops of the GPU kernels, from object files and their machine code.
 
-The loop of a kernel is taken to be its longest stretch that a backward branch closes and that holds no other such stretch twice as long
+The objects are those of a build (--objects), or made here. The loop of a kernel is taken to be its longest stretch that a backward branch closes and that holds no other such stretch twice as long
 inside: what remains of unrolled loops. Instructions are counted by class: all, double precision, local memory, conversions, shuffles,
 atomics, loads. Nothing here is a time."""
 import argparse
 import collections
 import csv
+import fnmatch
 import json
 import os
 import re
@@ -14,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import cubin
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -37,14 +40,20 @@ def run(command, **more):
 
 
 def compile_file(name, architectures, out):
-    command = [os.environ["NVCC"], "-std=c++17", "-O2", "--threads", "2", "-Xptxas", "-v", "-I" + ROOT + "/cuda", "-I" + ROOT + "/src", "-c",
+    command = [os.environ["NVCC"], "-std=c++17", "-O2", "--threads", "2", "-I" + ROOT + "/cuda", "-I" + ROOT + "/src", "-c",
                os.path.join(ROOT, "cuda", name), "-o", out]
     for sm in architectures:
         command += ["-gencode", "arch=compute_%d,code=sm_%d" % (sm, sm)]
     p = run(command)
     if p.returncode:
         sys.exit("%s does not compile:\n%s" % (name, p.stdout))
-    return subprocess.run(["c++filt"], input=p.stdout, stdout=subprocess.PIPE, text=True).stdout
+
+
+def plain(names):
+    """{mangled: k_pair<1,2,3>}"""
+    names = list(names)
+    p = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True)
+    return dict(zip(names, (short(line) for line in p.stdout.splitlines())))
 
 
 def short(name):
@@ -52,25 +61,16 @@ def short(name):
     return re.sub(r"\s|^void ", "", re.sub(r"\(.*\)$", "", re.sub(r"^void ", "", name))).replace("(int)", "")
 
 
-def resources(text):
-    """{(kernel, sm): {registers, shared, spill, stack}} from what ptxas says."""
-    found, now = {}, None
-    for line in text.splitlines():
-        m = re.search(r"Compiling entry function '(.*)' for 'sm_(\d+)'", line)
-        if m:
-            now = found[short(m.group(1)), int(m.group(2))] = {"registers": 0, "shared": 0, "spill": 0, "stack": 0}
-            continue
-        if now is None:
-            continue
-        m = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line)
-        if m:
-            now["stack"], now["spill"] = int(m.group(1)), int(m.group(2)) + int(m.group(3))
-        m = re.search(r"Used (\d+) registers", line)
-        if m:
-            now["registers"] = int(m.group(1))
-            m = re.search(r"(\d+) bytes smem", line)
-            now["shared"] = int(m.group(1)) if m else 0
-            now = None
+def resources(path):
+    """{(kernel, sm): {registers, shared, stack}} of an object."""
+    found = {}
+    for kind, sm, elf in cubin.images(path):
+        if kind == cubin.ELF and elf is None:
+            sys.exit(path + ": the machine code is compressed, which this cannot read: give nvcc --no-compress")
+        if kind == cubin.ELF:
+            kernels = cubin.kernels(elf)
+            names = plain(kernels)
+            found.update({(names[k], sm): row for k, row in kernels.items()})
     return found
 
 
@@ -93,11 +93,17 @@ def loops(code):
     return found
 
 
-def machine_code(out):
-    """{(kernel, sm): {"kernel": counts, "loop": counts of the innermost long loop}}; empty without a disassembler."""
-    tool = shutil.which("cuobjdump") or (os.path.exists("/usr/local/cuda/bin/cuobjdump") and "/usr/local/cuda/bin/cuobjdump")
-    if not tool:
-        return {}
+def disassembler():
+    """$CUOBJDUMP, on the PATH, or where nvcc is; None"""
+    beside = os.path.join(os.path.dirname(os.path.realpath(shutil.which(os.environ["NVCC"]))), "cuobjdump")
+    for tool in (os.environ.get("CUOBJDUMP"), "cuobjdump", beside):
+        if tool and shutil.which(tool):
+            return shutil.which(tool)
+    return None
+
+
+def machine_code(tool, out):
+    """{(kernel, sm): {"kernel": counts, "loop": counts of the innermost long loop, "loops": counts of all that is in a loop}}"""
     text = subprocess.run(["c++filt"], input=run([tool, "-sass", out]).stdout, stdout=subprocess.PIPE, text=True).stdout
     found, code, key, sm = {}, [], None, 0
     for line in text.splitlines() + ["\t\tFunction : end"]:
@@ -106,10 +112,12 @@ def machine_code(out):
             sm_next = int(m.group(1))
         m2 = re.search(r"Function : (.*)", line)
         if (m or m2) and key:
-            inner = [l for l in loops(code) if not any(o != l and l[0] <= o[0] and o[1] <= l[1] and 2 * (o[1] - o[0]) > l[1] - l[0] for o in loops(code))]
+            every = loops(code)
+            inner = [l for l in every if not any(o != l and l[0] <= o[0] and o[1] <= l[1] and 2 * (o[1] - o[0]) > l[1] - l[0] for o in every)]
             longest = max(inner, key=lambda l: l[1] - l[0], default=None)
             found[key] = {"kernel": count([t for _, t in code]),
-                          "loop": count([t for a, t in code if longest and longest[0] <= a <= longest[1]])}
+                          "loop": count([t for a, t in code if longest and longest[0] <= a <= longest[1]]),
+                          "loops": count([t for a, t in code if any(l[0] <= a <= l[1] for l in every)])}
             key, code = None, []
         if m:
             sm = sm_next
@@ -138,66 +146,80 @@ def read_budgets():
         return [row for row in csv.DictReader(line for line in f if not line.startswith("#"))]
 
 
+def budget_of(kernel, budgets):
+    """The first line whose pattern fits."""
+    return next((b for b in budgets if fnmatch.fnmatchcase(kernel, b["kernel"])), None)
+
+
 def check(table, budgets, have_code):
-    """Complaints: a kernel of the table that is missing, or a figure beyond its budget. Everywhere: no spills, no local memory."""
+    """Complaints: a budget without a kernel, or a figure beyond its budget. Everywhere: no spills, no local memory."""
     wrong = []
+    met = set()
     for (kernel, sm), row in sorted(table.items()):
-        if row["spill"] or row["stack"] or row.get("kernel", {}).get("local"):
-            wrong.append("%s, sm_%d: spills or local memory" % (kernel, sm))
-    for b in budgets:
-        of = {sm: row for (kernel, sm), row in table.items() if kernel == b["kernel"]}
-        if not of:
-            wrong.append("%s: in the budgets and not in the sources" % b["kernel"])
-        for sm, row in sorted(of.items()):
-            if row["registers"] > int(b["registers"]):
-                wrong.append("%s, sm_%d: %d registers, budget %s" % (b["kernel"], sm, row["registers"], b["registers"]))
-            if row["percent"] and row["percent"] < int(b["occupancy"]):
-                wrong.append("%s, sm_%d: occupancy %d %%, budget %s" % (b["kernel"], sm, row["percent"], b["occupancy"]))
-            if have_code and b["loop"] and row["loop"].get("all", 0) > int(b["loop"]):
-                wrong.append("%s, sm_%d: %d instructions in the inner loop, budget %s" % (b["kernel"], sm, row["loop"]["all"], b["loop"]))
-            if have_code and b["double"] == "no" and row["loop"].get("double", 0):
-                wrong.append("%s, sm_%d: double precision in the inner loop" % (b["kernel"], sm))
-    return wrong
+        name = "%s, sm_%d: " % (kernel, sm)
+        if row["stack"] or row["kernel"].get("local"):
+            wrong.append(name + "spills or local memory")
+        b = budget_of(kernel, budgets)
+        if not b:
+            continue
+        met.add(b["kernel"])
+        if row["registers"] > int(b["registers"]):
+            wrong.append(name + "%d registers, budget %s" % (row["registers"], b["registers"]))
+        if row["percent"] and row["percent"] < int(b["occupancy"]):
+            wrong.append(name + "occupancy %d %%, budget %s" % (row["percent"], b["occupancy"]))
+        if have_code and b["loop"] and row["loop"].get("all", 0) > int(b["loop"]):
+            wrong.append(name + "%d instructions in the inner loop, budget %s" % (row["loop"]["all"], b["loop"]))
+        if have_code and b["double"] == "none" and row["kernel"].get("double"):
+            wrong.append(name + "double precision")
+        if have_code and b["double"] == "outside" and row["loops"].get("double"):
+            wrong.append(name + "double precision in a loop")
+        if have_code and not row["kernel"]:
+            wrong.append(name + "no machine code was found")
+    return wrong + [b["kernel"] + ": in the budgets and not in the sources" for b in budgets if b["kernel"] not in met]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--arch", default="75,80,89,90,100")
+    parser.add_argument("--arch", default="75,80,89,90,100", help="chips to compile for")
     parser.add_argument("--json")
+    parser.add_argument("--objects", action="store_true", help="the files are objects of a build, for all its chips")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     budgets = read_budgets()
-    threads = {b["kernel"]: int(b["threads"]) for b in budgets}
     architectures = [int(a) for a in options.arch.split(",")]
     known = run([os.environ["NVCC"], "--list-gpu-arch"]).stdout
     architectures = [a for a in architectures if "compute_%d\n" % a in known + "\n"]
-    table, have_code = {}, False
+    table = {}
+    tool = disassembler()
     with tempfile.TemporaryDirectory() as place:
         for name in options.files or sorted(n for n in os.listdir(ROOT + "/cuda") if n.endswith(".cu")):
-            out = place + "/object.o"
-            found = resources(compile_file(name, architectures, out))
-            code = machine_code(out) if found else {}
-            have_code = have_code or bool(code)
+            out = name
+            if not options.objects:
+                out = place + "/object.o"
+                compile_file(name, architectures, out)
+            found = resources(out)
+            wanted = not options.check or any((budget_of(k, budgets) or {"double": ""})["double"] for k, _ in found)
+            code = machine_code(tool, out) if tool and found and wanted else {}
             for key, row in found.items():
-                table[key] = dict(row, file=name, **code.get(key, {"kernel": {}, "loop": {}}))
+                table[key] = dict(row, file=os.path.basename(name), **code.get(key, {"kernel": {}, "loop": {}, "loops": {}}))
     rows = sorted(table)
-    for key, (blocks, percent) in zip(rows, occupancy([(k[1], threads.get(k[0], 128), table[k]["registers"], table[k]["shared"]) for k in rows])):
+    threads = {k: int((budget_of(k, budgets) or {"threads": 128})["threads"]) for k, _ in rows}
+    for key, (blocks, percent) in zip(rows, occupancy([(k[1], threads[k[0]], table[k]["registers"], table[k]["shared"]) for k in rows])):
         table[key]["blocks"], table[key]["percent"] = blocks, percent
-    if not have_code:
-        print("no disassembler (cuobjdump): instructions are not counted")
+    if not tool:
+        print("no disassembler (cuobjdump on the PATH or in $CUOBJDUMP): instructions are not counted, double precision is not looked for")
     print("%-34s %4s %4s %5s %6s %5s  %s" % ("kernel", "sm", "regs", "smem", "occup%", "loop", "in the loop"))
-    wanted = {b["kernel"] for b in budgets}
     for kernel, sm in rows:
         row = table[kernel, sm]
-        if options.check and kernel not in wanted:
+        if options.check and not budget_of(kernel, budgets):
             continue
         words = " ".join("%s %d" % (k, v) for k, v in sorted(row["loop"].items()) if k != "all")
         print("%-34s %4d %4d %5d %6d %5d  %s" % (kernel, sm, row["registers"], row["shared"], row["percent"], row["loop"].get("all", 0), words))
     if options.json:
         with open(options.json, "w") as f:
             json.dump([dict(table[k], name=k[0], sm=k[1]) for k in rows], f, indent=1)
-    wrong = check(table, budgets, have_code) if options.check else []
+    wrong = check(table, budgets, bool(tool)) if options.check else []
     for line in wrong:
         print("over budget: " + line)
     sys.exit(1 if wrong else 0)

@@ -7,7 +7,7 @@ usage: test_watch.py CASE
   noise     404, slow and hanging answers, error pages, garbage, other machines' events, expired tokens, a refused token
   words     wrong words, and the end of the watched process
 """
-import http.server, os, signal, socket, subprocess, sys, threading, time
+import concurrent.futures, http.server, os, signal, socket, subprocess, sys, threading, time
 from launch import check, main, source
 
 watch = os.path.join(source, "cloud", "watch")
@@ -149,36 +149,53 @@ def notices():
 
 def noise():
     aws, gcp, azure = "/latest/meta-data/spot/instance-action", "/computeMetadata/v1/instance/preempted", "/metadata/scheduledevents"
-    quiet("aws", Server({}), "AWS says 404", then={aws: ACTION})
-    quiet("gcp", Server({gcp: "FALSE"}), "GCP says FALSE", then={gcp: "TRUE"})
-    quiet("azure", Server({azure: '{"DocumentIncarnation":1,"Events":[]}'}), "Azure has no events", then={azure: EVENT % ("Preempt", "me")})
-    quiet("azure", Server({azure: EVENT % ("Reboot", "me"), "/metadata/instance/compute/name": "me"}), "an Azure reboot")
-    quiet("azure", Server({azure: EVENT % ("Preempt", "someone-else"), "/metadata/instance/compute/name": "me"}), "an Azure event of another machine",
-          then={azure: EVENT % ("Preempt", "me")})
     page = "<html>login: $(touch pwned) `touch pwned` TRUE terminate Preempt</html>"
-    for cloud, path in (("aws", aws), ("gcp", gcp), ("azure", azure)):
-        quiet(cloud, Server({path: page}), "%s: a page that is no answer" % cloud)
-        quiet(cloud, Server({path: os.urandom(3000) + b"\0\r\n\r\n"}), "%s: garbage" % cloud)
-        quiet(cloud, Server({path: (500, ACTION + "TRUE" + EVENT % ("Preempt", "me"))}), "%s: a notice in an error page" % cloud)
-        quiet(cloud, Server({path: 30.0}), "%s: an answer that never comes" % cloud, seconds=5, then={path: {"aws": ACTION, "gcp": "TRUE", "azure": EVENT % ("Preempt", "me")}[cloud]})
-        quiet(cloud, None, "%s: nobody there" % cloud, place="127.0.0.1:9", seconds=1)
+    cases = [
+        lambda: quiet("aws", Server({}), "AWS says 404", then={aws: ACTION}),
+        lambda: quiet("gcp", Server({gcp: "FALSE"}), "GCP says FALSE", then={gcp: "TRUE"}),
+        lambda: quiet("azure", Server({azure: '{"DocumentIncarnation":1,"Events":[]}'}), "Azure has no events", then={azure: EVENT % ("Preempt", "me")}),
+        lambda: quiet("azure", Server({azure: EVENT % ("Reboot", "me"), "/metadata/instance/compute/name": "me"}), "an Azure reboot"),
+        lambda: quiet("azure", Server({azure: EVENT % ("Preempt", "someone-else"), "/metadata/instance/compute/name": "me"}), "an Azure event of another machine",
+                      then={azure: EVENT % ("Preempt", "me")}),
+        lambda: quiet("gcp", Server({gcp: "TRUE"}, server="proxy"), "GCP's word without Google's header"),
+        expired_token, no_token, flood,
+        lambda: quiet("aws", Server({aws: ACTION}, token="a b\r\nX-Evil: 1"), "a token that is none"),
+    ]
+    for cloud, path, notice in (("aws", aws, ACTION), ("gcp", gcp, "TRUE"), ("azure", azure, EVENT % ("Preempt", "me"))):
+        cases += [
+            lambda c=cloud, p=path: quiet(c, Server({p: page}), "%s: a page that is no answer" % c),
+            lambda c=cloud, p=path: quiet(c, Server({p: os.urandom(3000) + b"\0\r\n\r\n"}), "%s: garbage" % c),
+            lambda c=cloud, p=path: quiet(c, Server({p: (500, ACTION + "TRUE" + EVENT % ("Preempt", "me"))}), "%s: a notice in an error page" % c),
+            lambda c=cloud, p=path, n=notice: quiet(c, Server({p: 30.0}), "%s: an answer that never comes" % c, seconds=5, then={p: n}),
+            lambda c=cloud: quiet(c, None, "%s: nobody there" % c, place="127.0.0.1:9", seconds=1),
+        ]
+    # each waits, most of its time: several at once
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(case) for case in cases]:
+            done.result()
     check(not os.path.exists("pwned"), "nothing that a server says is executed")
-    quiet("gcp", Server({gcp: "TRUE"}, server="proxy"), "GCP's word without Google's header")
-    # tokens
+
+
+def expired_token():
     server = Server({})
     w = Watched("aws", server.place)
     time.sleep(1)
-    server.token, server.answer = "another/token+", {aws: ACTION}
+    server.token, server.answer = "another/token+", {"/latest/meta-data/spot/instance-action": ACTION}
     check(w.ended() == 0 and w.signals() == ["SIGUSR1"] and server.tokens >= 2, "an expired token is replaced", (w.signals(), server.tokens))
     w.close()
-    server = Server({aws: ACTION}, token=None)
+
+
+def no_token():
+    server = Server({"/latest/meta-data/spot/instance-action": ACTION}, token=None)
     quiet("aws", server, "no token to be had")
     check(server.asked == [], "and nothing is asked the old way, without one", server.asked)
-    quiet("aws", Server({aws: ACTION}, token="a b\r\nX-Evil: 1"), "a token that is none")
-    # bytes without HTTP, and a server that sends for ever
+
+
+def flood():
+    """Bytes without HTTP, from a server that sends for ever."""
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def flood():
+    def send():
         while True:
             c = listener.accept()[0]
             try:
@@ -186,7 +203,7 @@ def noise():
                     c.sendall(b"TRUE terminate " * 1000)
             except OSError:
                 c.close()
-    threading.Thread(target=flood, daemon=True).start()
+    threading.Thread(target=send, daemon=True).start()
     quiet("gcp", None, "a server that floods", place="127.0.0.1:%d" % listener.getsockname()[1])
 
 

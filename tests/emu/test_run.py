@@ -89,6 +89,8 @@ def case_follow():
         check(len(rows(a)) == len(rows(b)) == 6 and worst < 2e-2, "run.csv agrees: largest relative difference %.2g" % worst)
 
 
+# Cases that compare bits: twelve blocks of atoms, several of every kernel, in a box twice the list's radius wide
+SMALL = 375
 ENSEMBLES = {
     "verlet, v-rescale, c-rescale": {"thermostat__kind": '"v-rescale"', "barostat__kind": '"c-rescale"', "barostat__tau": 0.5},
     "langevin": {"run__integrator": '"langevin"'},
@@ -99,20 +101,20 @@ ENSEMBLES = {
 def case_schedules():
     for name, more in ENSEMBLES.items():
         with tempfile.TemporaryDirectory() as a:
-            run("emu", write_conf(a, 648, 30, **more))
+            run("emu", write_conf(a, SMALL, 30, **more))
             for label, environment in (("reverse", {"EMU_ORDER": "reverse"}),
                                        ("random, lazy streams, guarded memory", {"EMU_ORDER": "random", "EMU_LAZY": "1", "EMU_PROTECT": "1"})):
                 with tempfile.TemporaryDirectory() as b:
-                    run("emu", write_conf(b, 648, 30, **more), **environment)
+                    run("emu", write_conf(b, SMALL, 30, **more), **environment)
                     check(state(a) == state(b) and open(a + "/run.csv").read() == open(b + "/run.csv").read(), "%s: the same bits with %s" % (name, label))
 
 
 def case_restart():
     for name, more in ENSEMBLES.items():
         with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
-            run("emu", write_conf(a, 648, 60, run__list_interval=10, **more))
+            run("emu", write_conf(a, SMALL, 60, run__list_interval=10, **more))
             for steps in (15, 40, 60):
-                run("emu", write_conf(b, 648, steps, run__list_interval=10, **more))
+                run("emu", write_conf(b, SMALL, steps, run__list_interval=10, **more))
             check(state(a) == state(b), name + ": x and v are the same bits in three pieces")
             check(open(a + "/run.csv").read() == open(b + "/run.csv").read(), name + ": run.csv is the same text")
 
@@ -128,8 +130,8 @@ def case_handover():
 def case_replay():
     for name, more in ENSEMBLES.items():
         with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
-            run("emu", write_conf(a, 648, 40, output__energy_every=1, **more)) # something is due in every step: none is recorded
-            run("emu", write_conf(b, 648, 40, output__energy_every=40, **more))
+            run("emu", write_conf(a, SMALL, 40, output__energy_every=1, **more)) # something is due in every step: none is recorded
+            run("emu", write_conf(b, SMALL, 40, output__energy_every=40, **more))
             check(state(a) == state(b), name + ": recorded steps have the bits of single ones")
 
 

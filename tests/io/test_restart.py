@@ -76,14 +76,15 @@ def wait_for_progress(p, work):
         time.sleep(0.005)
 
 
-def interrupted(path, signals, seed):
-    """Run with a signal at a random moment each time until done; the number of pieces."""
+def interrupted(path, signals, seed, took):
+    """Run with a signal at a random moment each time until done; the number of pieces. `took`: seconds of an undisturbed run: pieces
+    are a random share of it, some ten in all however fast or busy the machine is."""
     random.seed(seed)
     for piece in range(100):
         p = subprocess.Popen([mdsim, path, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if random.random() < 0.75 or piece == 0: # the first one at work, or a fast machine is done before any signal
             wait_for_progress(p, os.path.dirname(path))
-            pause = random.uniform(0, 0.1)
+            pause = random.uniform(0, took / 4)
         else:
             pause = random.uniform(0.02, 0.2)  # mostly during the set-up
         try:
@@ -116,9 +117,11 @@ def same(a, b, label, last, every):
 def case_equal():
     for name, more in ENSEMBLES.items():
         with tempfile.TemporaryDirectory() as whole, tempfile.TemporaryDirectory() as pieces:
+            began = time.time()
             r = run(conf(whole, 1000, more))
+            took = time.time() - began
             check(r.returncode == 0, "%s: uninterrupted run gave %d %s" % (name, r.returncode, r.stderr))
-            n = interrupted(conf(pieces, 1000, more), [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL], name)
+            n = interrupted(conf(pieces, 1000, more), [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL], name, took)
             check(n > 1, "%s: interrupted at least once (%d pieces)" % (name, n))
             same(whole, pieces, name, 1000, 50)
 
