@@ -62,7 +62,7 @@ def short(name):
 
 
 def resources(path):
-    """{(kernel, sm): {registers, shared, stack}} of an object."""
+    """{(kernel, sm): {registers, shared, stack, doubles}} of an object."""
     found = {}
     for kind, sm, elf in cubin.images(path):
         if kind == cubin.ELF and elf is None:
@@ -169,7 +169,7 @@ def check(table, budgets, have_code):
             wrong.append(name + "occupancy %d %%, budget %s" % (row["percent"], b["occupancy"]))
         if have_code and b["loop"] and row["loop"].get("all", 0) > int(b["loop"]):
             wrong.append(name + "%d instructions in the inner loop, budget %s" % (row["loop"]["all"], b["loop"]))
-        if have_code and b["double"] == "none" and row["kernel"].get("double"):
+        if b["double"] == "none" and (row["doubles"] or row["kernel"].get("double")):
             wrong.append(name + "double precision")
         if have_code and b["double"] == "outside" and row["loops"].get("double"):
             wrong.append(name + "double precision in a loop")
@@ -208,7 +208,7 @@ def main():
     for key, (blocks, percent) in zip(rows, occupancy([(k[1], threads[k[0]], table[k]["registers"], table[k]["shared"]) for k in rows])):
         table[key]["blocks"], table[key]["percent"] = blocks, percent
     if not tool:
-        print("no disassembler (cuobjdump on the PATH or in $CUOBJDUMP): instructions are not counted, double precision is not looked for")
+        print("no disassembler (cuobjdump on the PATH or in $CUOBJDUMP): instructions are not counted, double precision in loops is not looked for")
     print("%-34s %4s %4s %5s %6s %5s  %s" % ("kernel", "sm", "regs", "smem", "occup%", "loop", "in the loop"))
     for kernel, sm in rows:
         row = table[kernel, sm]

@@ -78,6 +78,10 @@ def complaint(path, chips):
     return "local memory: " + "; ".join(local) if local else ""
 
 
+def kernel_of(path):
+    return [r for _, _, elf in cubin.images(path) for r in cubin.kernels(elf).values()][0]
+
+
 def refuses(words, work):
     """The flags of the build stop a compilation with a fault; and the reader of objects says what ptxas says."""
     one = [w for w in words if "generate-code" not in w and "gencode" not in w and not w.startswith("arch=")]
@@ -90,8 +94,14 @@ def refuses(words, work):
             p = run(one + chip + ["-Xptxas", "-v", "-c", path, "-o", path + ".o"])
             check((p.returncode != 0) == bool(name), "sm_%d: %s" % (sm, name + " is refused" if name else "a sound kernel is not refused"), p.stdout)
         said = re.search(r"Used (\d+) registers.* (\d+) bytes smem", p.stdout)
-        row = [r for _, _, elf in cubin.images(path + ".o") for r in cubin.kernels(elf).values()][0]
+        row = kernel_of(path + ".o")
         check(said and (row["registers"], row["shared"]) == tuple(int(w) for w in said.groups()), "sm_%d: registers and shared memory as ptxas says" % sm, (row, p.stdout))
+        for kind in ("float", "double"):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("__global__ void k(%s *x) { x[0] = x[1] * x[2]; x[3] = x[4] + x[5]; x[6] = x[7] < x[8] ? x[9] * x[10] + x[11] : 1; }\n" % kind)
+            p = run(one + chip + ["-c", path, "-o", path + ".o"])
+            seen = kernel_of(path + ".o")["doubles"]
+            check(p.returncode == 0 and (seen >= 4 if kind == "double" else seen == 0), "sm_%d: %s arithmetic is told from the other" % (sm, kind), (seen, p.stdout))
 
 
 def reads_local(nvcc, chips, work):
