@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda: the table, device memory, the doors in, and the two ends of a force evaluation (begin, finish).
 //
-// Everything of a step is queued on `stream`; the mesh has a stream of its own that forks in begin, when positions are in place,
-// and joins in finish. The host waits in upload, search, poll and collect only.
+// Everything of a step is queued on `stream`; the mesh has a stream of its own, and so have bonded terms and excluded pairs; both
+// fork in begin, when positions are in place, and join in finish. The host waits in upload, search, poll and collect only.
 #include "device.h"
 
 #include "annotate.h"
@@ -130,8 +130,10 @@ static void device_close(mds_device *d)
     if (d->peek) (void)cudaFreeHost(d->peek);
     if (d->begun) (void)cudaEventDestroy(d->begun);
     if (d->meshed) (void)cudaEventDestroy(d->meshed);
+    if (d->termed) (void)cudaEventDestroy(d->termed);
     if (d->stream) (void)cudaStreamDestroy(d->stream);
     if (d->mesh_stream) (void)cudaStreamDestroy(d->mesh_stream);
+    if (d->term_stream) (void)cudaStreamDestroy(d->term_stream);
     mds_split_free(&d->split);
     mds_free(d);
 }
@@ -160,8 +162,10 @@ static mds_status make_arrays(mds_device *d)
 
     GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
     GPU_TRY(cudaStreamCreateWithPriority(&d->mesh_stream, cudaStreamNonBlocking, -100)); // the highest: a long chain of small kernels
+    GPU_TRY(cudaStreamCreateWithPriority(&d->term_stream, cudaStreamNonBlocking, -100)); // short, and not to wait for all pairs
     GPU_TRY(cudaEventCreateWithFlags(&d->begun, cudaEventDisableTiming));
     GPU_TRY(cudaEventCreateWithFlags(&d->meshed, cudaEventDisableTiming));
+    GPU_TRY(cudaEventCreateWithFlags(&d->termed, cudaEventDisableTiming));
     GPU_TRY(cudaMallocHost(&d->peek, sizeof *d->peek));
     p->n_atoms = d->system->n_atoms;
     MDS_TRY(gpu_alloc(&p->control, 1));
@@ -240,6 +244,7 @@ static mds_status derive(mds_device *d)
         if (d->box.a[k][k] > 0 && p->grid[k] > 0) wish.spacing = fmin(wish.spacing, d->box.a[k][k] / p->grid[k]);
     GPU_TRY(cudaStreamSynchronize(d->stream)); // tables in use are about to change
     GPU_TRY(cudaStreamSynchronize(d->mesh_stream));
+    GPU_TRY(cudaStreamSynchronize(d->term_stream));
     MDS_TRY(mds_short_form(&wish, &d->split, &d->short_range));
     MDS_TRY(GPU_NAME(search_set)(d));
     MDS_TRY(GPU_NAME(pair_set)(d));
@@ -299,7 +304,7 @@ static mds_status poll(mds_device *d, mds_poll *out)
     GPU_TRY(cudaMemcpyAsync(d->peek, d->view.control, sizeof *d->peek, cudaMemcpyDeviceToHost, d->stream));
     GPU_TRY(cudaStreamSynchronize(d->stream));
     out->step = d->peek->step;
-    out->tripped = d->peek->tripped != 0;
+    out->tripped = d->peek->tripped || d->peek->outdated;
     out->fault = GPU_NAME(faults)(d, d->peek);
     return MDS_OK;
 }
@@ -310,6 +315,7 @@ static mds_status search(mds_device *d, const mds_domain *domain)
     GPU_NAME(graph_forget)(d);
     MDS_TRY(GPU_NAME(catch_up)(d));
     MDS_TRY(GPU_NAME(sum_forces)(d));
+    MDS_TRY(GPU_NAME(guard_reset)(d));
     return GPU_NAME(search)(d, domain);
 }
 
@@ -343,6 +349,7 @@ static mds_status begin(mds_device *d, mds_work work)
     d->ready = false;
     GPU_TRY(cudaEventRecord(d->begun, d->stream));
     GPU_TRY(cudaStreamWaitEvent(d->mesh_stream, d->begun, 0));
+    GPU_TRY(cudaStreamWaitEvent(d->term_stream, d->begun, 0));
     return MDS_OK;
 }
 
@@ -350,8 +357,11 @@ static mds_status finish(mds_device *d, mds_work work)
 {
     const mds_params *q = &d->params;
 
+    MDS_TRY(GPU_NAME(guard_ask)(d));
     GPU_TRY(cudaEventRecord(d->meshed, d->mesh_stream));
     GPU_TRY(cudaStreamWaitEvent(d->stream, d->meshed, 0));
+    GPU_TRY(cudaEventRecord(d->termed, d->term_stream));
+    GPU_TRY(cudaStreamWaitEvent(d->stream, d->termed, 0));
     MDS_TRY(GPU_NAME(vsite_spread)(d, work));
     d->unsummed = true;
     if (work & (MDS_ENERGY | MDS_VIRIAL))

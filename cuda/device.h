@@ -39,6 +39,7 @@ typedef struct {
     int     tripped;                 // stop word: stages fall through until the next search
     int     listed;                  // a search has been done since upload
     int     suspect;                 // something moved far or is not finite: the guard looks closer
+    int     outdated;                // the guard's verdict while forces are under way: the next pass of move makes a trip of it
     unsigned fault;                  // MDS_FAULT_*
     int     fault_atom;              // smallest id, GPU_NO_ATOM if none
     // of the present step: cleared by begin, made doubles by finish
@@ -111,8 +112,8 @@ struct mds_device {
     gpu_view          view;
     gpu_list          list;    // the one to be computed now: search and prune set it
     size_t            n_slots_room;
-    cudaStream_t      stream, mesh_stream;
-    cudaEvent_t       begun, meshed; // positions are in place; mesh forces are
+    cudaStream_t      stream, mesh_stream, term_stream;
+    cudaEvent_t       begun, meshed, termed; // positions are in place; forces of the mesh are; those of bonded terms and excluded pairs
     gpu_control      *peek;    // pinned: poll's copy
     mds_box           box;     // of the last upload or search: host copy, for sizes
     bool              has_energy, has_virial; // of the step under way
@@ -122,6 +123,7 @@ struct mds_device {
     bool              postpones, postponed; // in replay: a plain list that ends a step waits, and one does, for that of the next
     cudaGraphExec_t   graph;   // a plain step, NULL: none that is still true
     bool              graph_joins; // it begins with the postponed list
+    bool              surveyed, unasked; // move has done what prune and guard do at the beginning; the guard's question is still to be put
     mds_short         short_range;
     mds_split         split;   // PME only
     gpu_search   *search;
@@ -184,8 +186,9 @@ static __device__ __forceinline__ void gpu_add_sum(gpu_control *c, int which, do
 }
 
 /// Slot-order copies of atom i at x: float position from the origin of its block, and fractional coordinates as 32-bit integers, whose
-/// overflow is the periodicity. inverse: of the box.
-static __device__ __forceinline__ void gpu_refresh_atom(const gpu_view *p, const double (*box)[3], const double (*inverse)[3], int i, const double x[3])
+/// overflow is the periodicity. inverse: of the box. Returns the float position.
+static __device__ __forceinline__ float4 gpu_refresh_atom(const gpu_view *p, const double (*box)[3], const double (*inverse)[3], int i,
+                                                          const double x[3])
 {
     const int    slot = p->slot_of[i];
     const float4 origin = p->origin[slot / GPU_BLOCK];
@@ -197,9 +200,10 @@ static __device__ __forceinline__ void gpu_refresh_atom(const gpu_view *p, const
         w[k] = x[k];
         for (l = k; l < 3; l++) w[k] += p->image[i][l] * box[l][k];
     }
-    p->xq[slot] = make_float4((float)(w[0] - (double)origin.x), (float)(w[1] - (double)origin.y), (float)(w[2] - (double)origin.z),
-                              p->xq[slot].w);
-    if (!(box[0][0] > 0)) return;
+    const float4 out = make_float4((float)(w[0] - (double)origin.x), (float)(w[1] - (double)origin.y), (float)(w[2] - (double)origin.z),
+                                   p->xq[slot].w);
+    p->xq[slot] = out;
+    if (!(box[0][0] > 0)) return out;
     for (k = 0; k < 3; k++) {
         double s = 0;
 
@@ -208,6 +212,7 @@ static __device__ __forceinline__ void gpu_refresh_atom(const gpu_view *p, const
         fraction[k] = s < 1 ? (unsigned)(s * 4294967296.0) : 0; // 1 after rounding, and not a number, are 0
     }
     p->fraction[slot] = make_uint4(fraction[0], fraction[1], fraction[2], 0);
+    return out;
 }
 
 /// By threads t of one block, 64 or more: clears the sums of the step, and splits the box into two floats a component: what pair kernels
@@ -247,6 +252,10 @@ mds_status GPU_NAME(prune)(mds_device *d);
 /// Enqueue the guard: trips if the list may lack a pair that matters (docs/decisions/005-list-buffer.md). Called at the end of a
 /// list with DRIFT, after control->suspect has been set where a way went beyond its limit.
 mds_status GPU_NAME(guard)(mds_device *d);
+/// The same where move has noted the fast atoms (survey.h): beside the forces, on the stream of the terms. Called by finish.
+mds_status GPU_NAME(guard_ask)(mds_device *d);
+/// Enqueue: the guard has seen nothing; before a search.
+mds_status GPU_NAME(guard_reset)(mds_device *d);
 /// Squares of the ways that heavy [0] and light [1] atoms may go before the guard must look, nm^2, for the present box scale.
 static __device__ inline void gpu_guard_limits(const mds_params *p, const gpu_control *c, double limit2[2])
 {

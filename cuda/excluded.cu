@@ -381,8 +381,8 @@ mds_status GPU_NAME(excluded)(mds_device *d, mds_work work)
 
     if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return MDS_OK;
     if (want && e->sum_q2 > 0) // one block at least: the self energy
-        GPU_LAUNCH(k_excluded<true>, (unsigned)(blocks ? blocks : 1), TERM_THREADS, 0, d->stream, d->view, e->args);
+        GPU_LAUNCH(k_excluded<true>, (unsigned)(blocks ? blocks : 1), TERM_THREADS, 0, d->term_stream, d->view, e->args);
     else if (blocks)
-        GPU_LAUNCH(k_excluded<false>, (unsigned)blocks, TERM_THREADS, 0, d->stream, d->view, e->args);
+        GPU_LAUNCH(k_excluded<false>, (unsigned)blocks, TERM_THREADS, 0, d->term_stream, d->view, e->args);
     return MDS_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of atoms on the host: sorted once, at open, into the arrays that move.h describes. Groups of a kind stay in the order of the
 // system's lists, which is that of their atoms, so neighbouring threads read neighbouring rows.
-#include "move.h"
+#include "survey.h"
 
 #include <math.h>
 #include <string.h>
@@ -290,6 +290,7 @@ mds_status GPU_NAME(move_open)(mds_device *d)
     for (int i = 0; i < d->system->n_atoms; i++) m->mass += d->system->mass[i];
     const int rows = gpu_move_rows(m) > GPU_ATOM_BLOCKS ? gpu_move_rows(m) : GPU_ATOM_BLOCKS;
     MDS_TRY(gpu_alloc(&m->rows, (size_t)rows * GPU_MEASURES));
+    MDS_TRY(gpu_alloc(&m->survey, m->groups.n_blocks));
     MDS_TRY(gpu_alloc(&m->common, 1));
     MDS_TRY(gpu_alloc(&m->counter, 1));
     GPU_TRY(cudaMemset(m->counter, 0, sizeof *m->counter));
@@ -307,7 +308,7 @@ void GPU_NAME(move_close)(mds_device *d)
         m->groups.length2[GPU_XH1], m->groups.length2[GPU_XH2], m->groups.length2[GPU_XH3], m->groups.free, m->groups.water,
         n->atom_start, n->link_start, n->atom, n->pair, n->length2, n->touch_start, n->touch, n->dir, n->diagonal, n->lambda,
         n->residual, n->search, n->image, n->bias, n->u, n->before, n->a, n->w,
-        m->site, m->carrier, m->shift, m->rows, m->counter, m->common};
+        m->site, m->carrier, m->shift, m->rows, m->counter, m->survey, m->common};
     for (const void *p : memory) GPU_NAME(release)(p);
     mds_free(m);
     d->move = NULL;

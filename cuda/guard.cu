@@ -6,8 +6,9 @@
 // cut-off, when more than one in a hundred is beyond its limit, or where params.list_pairwise is off. A position or a velocity that is not
 // finite is a fault and ends the list as well.
 //
-// Two kernels a step, which end at once unless `move` has seen an atom beyond its limit. k_collect goes over all atoms, 48 bytes each, and
-// notes the fast ones and the largest ways. k_ask gives each fast atom to a warp. All is taken in the frame of the search: where the atom's
+// Two kernels, which end at once unless `move` has seen an atom beyond its limit. k_collect goes over all atoms, 48 bytes each, and
+// notes the fast ones and the largest ways; in recorded steps move does that itself where it can (survey.h), and k_ask runs beside the
+// forces: its verdict then comes too late for them, but not for the step. k_ask gives each fast atom to a warp. All is taken in the frame of the search: where the atom's
 // octet was then, with a radius that covers what both atoms have gone, it compares the boxes of blocks, 32 at a time; of a block that is near
 // each lane takes one atom and asks exactly, in double. Some 35 of 23,558 atoms are fast after 20 steps of DHFR; for a million, 1,500 atoms times
 // 33,000 blocks are 1.5 million rounds of a warp, the worth of a step's pair kernel on a few of 132 processors.
@@ -27,6 +28,7 @@ typedef struct {
     int             *fast;
     gpu_guard_state *state;
     mds_params       params;
+    bool             late; // forces are under way: other kernels are reading the stop word
 } guard_args;
 
 /// Numbers of a look.
@@ -210,7 +212,8 @@ static __device__ void judge(const guard_args *a)
     gpu_control     *c = a->view.control;
 
     if (s->lost) gpu_fault(c, MDS_FAULT_NOT_FINITE, a->view.n_atoms - s->lost);
-    if (s->lost || s->far || s->lacks || s->n_fast > GPU_FAST(a->view.n_atoms) || (s->n_fast > 0 && !a->params.list_pairwise)) c->tripped = 1;
+    if (s->lost || s->far || s->lacks || s->n_fast > GPU_FAST(a->view.n_atoms) || (s->n_fast > 0 && !a->params.list_pairwise))
+        *(a->late ? &c->outdated : &c->tripped) = 1;
     c->suspect = 0;
     s->n_fast = s->far = s->lacks = s->lost = 0;
     s->most2[0] = s->most2[1] = 0;
@@ -246,15 +249,37 @@ static __global__ void __launch_bounds__(THREADS) k_ask(guard_args a)
     if (last) judge(&a);
 }
 
-mds_status GPU_NAME(guard)(mds_device *d)
+static guard_args arguments(const mds_device *d, bool late)
 {
     const gpu_search *s = d->search;
-    const guard_args  a = {d->view, s->brick, s->octet, s->block, s->fast, s->guard, d->params};
 
-    const unsigned    some = (unsigned)(d->view.n_atoms / (4 * THREADS) + 1), grid = some < (unsigned)BLOCKS ? some : (unsigned)BLOCKS;
+    return guard_args{d->view, s->brick, s->octet, s->block, s->fast, s->guard, d->params, late};
+}
 
-    GPU_LAUNCH(k_collect, grid, THREADS, 0, d->stream, a);
-    GPU_LAUNCH(k_ask, grid, THREADS, 0, d->stream, a);
+static unsigned blocks_for(const mds_device *d)
+{
+    const unsigned some = (unsigned)(d->view.n_atoms / (4 * THREADS) + 1);
+
+    return some < (unsigned)BLOCKS ? some : (unsigned)BLOCKS;
+}
+
+mds_status GPU_NAME(guard)(mds_device *d)
+{
+    GPU_LAUNCH(k_collect, blocks_for(d), THREADS, 0, d->stream, arguments(d, false));
+    GPU_LAUNCH(k_ask, blocks_for(d), THREADS, 0, d->stream, arguments(d, false));
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(guard_ask)(mds_device *d)
+{
+    if (d->unasked) GPU_LAUNCH(k_ask, blocks_for(d), THREADS, 0, d->term_stream, arguments(d, true));
+    d->unasked = false;
+    return MDS_OK;
+}
+
+mds_status GPU_NAME(guard_reset)(mds_device *d)
+{
+    GPU_TRY(cudaMemsetAsync(d->search->guard, 0, sizeof *d->search->guard, d->stream));
     return MDS_OK;
 }
 

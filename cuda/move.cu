@@ -11,127 +11,19 @@
 //
 // Both ends of a force evaluation are here as well where one list follows the other, as in every step: a list with DRIFT leaves the
 // copies in slot order and cleared sums behind, so that `begin` has nothing to do, and the list after `finish` makes forces of their
-// sums as it reads them. Two launches a step for all atoms, one pass over them each.
+// sums as it reads them. In recorded steps the list that ends a step is run with that which begins the next (graph.cu): one launch and
+// one pass a step, which then also looks after the pair lists (survey.h).
 //
 // Meaning and order of everything: ref/move.c and cpu/move.c. Numbers that change from step to step come from gpu_control; the list
 // and the parameters are arguments, so a recorded graph is stale after `set`.
 #include "constrain.h"
 #include "network.h"
+#include "pass.h"
 
-#include "base/rng.h"
 #include "base/units.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { HEAT, CENTRE_KINETIC, EXTENT, N_COLUMNS };
-
-/// An operation with its numbers worked out.
-typedef struct {
-    int      kind;
-    uint32_t stream;
-    double   h, inv_h;  // ps, 1/ps (0: positions only)
-    double   c, spread; // NOISE: decay, (1 - c^2) kT in kJ/mol
-} move_op;
-
-typedef struct {
-    gpu_view     view;
-    gpu_groups   groups;
-    gpu_networks networks;
-    mds_params   params;
-    double     (*shift)[3]; // NULL without sites
-    double      *rows;
-    unsigned    *counter;
-    int          n_rows;
-    int          n;
-    bool         begins, noisy, fixes; // has DRIFT, NOISE, FIX_X
-    bool         takes, forget;        // f is still in the sums of forces; a booked scaling is to be forgotten at the end
-    double       tolerance;
-    move_op      op[GPU_MOST_OPS];
-} move_args;
-
-/// The box after the scaling that is done in the same pass; shared.
-typedef struct {
-    mds_box box;
-    double  inverse[3][3];
-} move_frame;
-
-/// What a thread adds to its block's row.
-typedef struct {
-    double heat, centre_kinetic, extent; // kJ/mol, kJ/mol, nm
-} move_sums;
-
-// ------------------------------------------------------------------------------------------------ atoms
-
-static __device__ __forceinline__ void kick(double v[3], const double f[3], double h, double im)
-{
-    int k;
-
-    for (k = 0; k < 3; k++) v[k] += h * im * f[k];
-}
-
-/// With max_move, an atom that would go further goes that far, and its velocity is cut to match.
-static __device__ __forceinline__ void drift(double x[3], double v[3], double h, double max_move)
-{
-    const double way = max_move > 0 ? h * mds_norm(v) : 0, cut = way > max_move ? max_move / way : 1;
-    int          k;
-
-    for (k = 0; k < 3; k++) {
-        v[k] *= cut;
-        x[k] += h * v[k];
-    }
-}
-
-/// Ornstein-Uhlenbeck, exact for any time.
-static __device__ __forceinline__ void noise(double v[3], const move_op *op, double im, uint64_t seed, uint64_t step, int id)
-{
-    const double spread = sqrt(op->spread * im);
-    double       gauss[4];
-    int          k;
-
-    mds_gauss4(seed, op->stream, step, (uint32_t)id, gauss);
-    for (k = 0; k < 3; k++) v[k] = op->c * v[k] + spread * gauss[k];
-}
-
-/// FIRE's mixing; a: acceleration that constraints leave [bitzek2006].
-static __device__ __forceinline__ void mix(double v[3], const double a[3], double im, const gpu_control *c, double m)
-{
-    const double along = c->ff > 0 ? m * sqrt(c->vv / c->ff) : 0;
-    int          k;
-
-    for (k = 0; k < 3; k++) v[k] = m >= 0 && c->fv > 0 ? (1 - m) * v[k] + along * a[k] / im : 0;
-}
-
-/// Whether an atom's way since the search, or in a list without DRIFT its speed, is too large or not a number. Marks what is to be
-/// marked for those that are not finite.
-static __device__ __forceinline__ bool look(const move_args *a, const double limit2[2], int id, double im, const double x[3], const double v[3])
-{
-    const double *list = a->view.x_list[id], speed2 = mds_dot(v, v);
-    double        way2 = 0, limit = 1e200;
-    int           k;
-
-    if (a->begins) {
-        for (k = 0; k < 3; k++) way2 += (x[k] - list[k]) * (x[k] - list[k]);
-        limit = im > 1 / MDS_LIGHT ? limit2[1] : limit2[0];
-    } else
-        way2 = speed2;
-    if (way2 <= limit) return false;
-    if (!isfinite(mds_dot(x, x)) || !isfinite(speed2)) gpu_fault(a->view.control, MDS_FAULT_NOT_FINITE, id);
-    return true;
-}
-
-/// By one thread of a block.
-static __device__ __forceinline__ void set_frame(const gpu_control *c, double mu, move_frame *out)
-{
-    int k, l;
-
-    for (k = 0; k < 3; k++)
-        for (l = 0; l < 3; l++) {
-            out->box.a[k][l] = mu != 0 ? c->box.a[k][l] * mu : c->box.a[k][l];
-            out->inverse[k][l] = c->inverse[k][l];
-        }
-    if (mu != 0) mds_box_inverse(&out->box, out->inverse);
-}
 
 // ----------------------------------------------------------------------------------------------- groups
 
@@ -182,7 +74,7 @@ template <int KIND> static __device__ __forceinline__ void mix_group(const move_
         for (k = 0; k < 3; k++) force[3 * i + k] *= b->im[i];
     gpu_group_project<KIND>(b, force, NULL);
     GPU_UNROLL
-    for (i = 0; i < gpu_atoms(KIND); i++) mix(b->v + 3 * i, force + 3 * i, b->im[i], a->view.control, a->params.mix);
+    for (i = 0; i < gpu_atoms(KIND); i++) move_mix(b->v + 3 * i, force + 3 * i, b->im[i], a->view.control, a->params.mix);
     gpu_group_project<KIND>(b, b->v, NULL);
 }
 
@@ -194,17 +86,17 @@ template <int KIND> static __device__ __forceinline__ void do_op(const move_args
     switch (op->kind) {
     case MDS_KICK:
         GPU_UNROLL
-        for (i = 0; i < atoms; i++) kick(b->v + 3 * i, a->view.f[b->atom[i]], op->h, b->im[i]);
+        for (i = 0; i < atoms; i++) move_kick(b->v + 3 * i, a->view.f[b->atom[i]], op->h, b->im[i]);
         break;
     case MDS_DRIFT:
         GPU_UNROLL
-        for (i = 0; i < atoms; i++) drift(b->x + 3 * i, b->v + 3 * i, op->h, a->params.max_move);
+        for (i = 0; i < atoms; i++) move_drift(b->x + 3 * i, b->v + 3 * i, op->h, a->params.max_move);
         break;
     case MDS_NOISE:
         sums->heat -= kinetic<KIND>(b);
         GPU_UNROLL
         for (i = 0; i < atoms; i++)
-            noise(b->v + 3 * i, op, b->im[i], a->params.seed, (uint64_t)a->view.control->step, b->atom[i]);
+            move_noise(b->v + 3 * i, op, b->im[i], a->params.seed, (uint64_t)a->view.control->step, b->atom[i]);
         gpu_group_project<KIND>(b, b->v, NULL);
         sums->heat += kinetic<KIND>(b);
         break;
@@ -223,11 +115,11 @@ template <int KIND> static __device__ __forceinline__ void do_op(const move_args
 }
 
 /// The list on group k.
-template <int KIND> static __device__ __forceinline__ void run(const move_args *a, int k, double mu, const move_frame *frame, move_sums *sums)
+template <int KIND> static __device__ __forceinline__ void run(const move_args *a, int k, double mu, const move_frame *frame, bool looks, move_sums *sums)
 {
     const int atoms = gpu_atoms(KIND);
     gpu_group b;
-    double    limit2[2];
+    double    limit2[2], way2[4];
     bool      odd = false;
     int       i;
 
@@ -244,31 +136,35 @@ template <int KIND> static __device__ __forceinline__ void run(const move_args *
     for (i = 0; i < a->n; i++) do_op<KIND>(a, &a->op[i], &b, sums);
     gpu_guard_limits(&a->params, a->view.control, limit2);
     GPU_UNROLL
-    for (i = 0; i < atoms; i++) odd |= look(a, limit2, b.atom[i], b.im[i], b.x + 3 * i, b.v + 3 * i);
+    for (i = 0; i < atoms; i++) odd |= move_look(a, limit2, b.atom[i], b.im[i], b.x + 3 * i, b.v + 3 * i, &way2[i]);
     if (odd && a->begins) atomicExch(&a->view.control->suspect, 1);
     if (odd && KIND != GPU_FREE && a->fixes && isnan(b.x[0])) gpu_fault(a->view.control, MDS_FAULT_CONSTRAINT, b.atom[0]);
     if (a->begins || a->fixes) gpu_group_store<KIND>(&b, b.x, a->view.x);
     gpu_group_store<KIND>(&b, b.v, a->view.v);
     if (a->begins)
         GPU_UNROLL
-        for (i = 0; i < atoms; i++) gpu_refresh_atom(&a->view, frame->box.a, frame->inverse, b.atom[i], b.x + 3 * i);
+        for (i = 0; i < atoms; i++) {
+            const float4 now = gpu_refresh_atom(&a->view, frame->box.a, frame->inverse, b.atom[i], b.x + 3 * i);
+
+            if (a->survey.on) survey_atom(&a->survey, looks, b.atom[i], b.im[i] > 1 / MDS_LIGHT, way2[i], now, b.v + 3 * i, &sums->survey);
+        }
 }
 
 /// The block's share: which kind, which group of it.
-static __device__ __forceinline__ void run_any(const move_args *a, double mu, const move_frame *frame, move_sums *sums)
+static __device__ __forceinline__ void run_any(const move_args *a, double mu, const move_frame *frame, bool looks, move_sums *sums)
 {
     const int block = (int)blockIdx.x, *first = a->groups.first_block;
 
     if (block < first[1])
-        run<GPU_WATER>(a, block * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
+        run<GPU_WATER>(a, block * GPU_GROUPS + (int)threadIdx.x, mu, frame, looks, sums);
     else if (block < first[2])
-        run<GPU_XH1>(a, (block - first[1]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
+        run<GPU_XH1>(a, (block - first[1]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, looks, sums);
     else if (block < first[3])
-        run<GPU_XH2>(a, (block - first[2]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
+        run<GPU_XH2>(a, (block - first[2]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, looks, sums);
     else if (block < first[4])
-        run<GPU_XH3>(a, (block - first[3]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
+        run<GPU_XH3>(a, (block - first[3]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, looks, sums);
     else if (block < first[5])
-        run<GPU_FREE>(a, (block - first[4]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, sums);
+        run<GPU_FREE>(a, (block - first[4]) * GPU_GROUPS + (int)threadIdx.x, mu, frame, looks, sums);
 }
 
 // ---------------------------------------------------------------------------------------- once for all atoms
@@ -330,18 +226,34 @@ static __global__ void __launch_bounds__(GPU_GROUPS) k_move(const GPU_CONSTANT m
     GPU_SHARED(double, part, [N_COLUMNS * GPU_MAX_WARPS]);
     GPU_SHARED(double, total, [N_COLUMNS]);
     GPU_SHARED(move_frame, frame, [1]);
+    GPU_SHARED(gpu_survey, survey, [GPU_GROUPS / GPU_WARP]);
     const double mu = a.begins ? a.view.control->coupling[MDS_CPL_SCALE] : 0;
-    const bool   scales = mu != 0, sums_up = a.noisy || scales;
-    move_sums    sums = {0, 0, 0};
+    const bool   scales = mu != 0, sums_up = a.noisy || scales, looks = survey_looks(&a.survey);
+    move_sums    sums = {0, 0, 0, survey_none()};
 
     if (a.view.control->tripped) return;
-    if (a.begins && threadIdx.x == 0) set_frame(a.view.control, mu, frame);
+    if (a.view.control->outdated) {
+        if (gpu_is_last_block(a.counter) && threadIdx.x == 0) {
+            a.view.control->tripped = 1;
+            a.view.control->outdated = 0;
+        }
+        return;
+    }
+    if (a.begins && threadIdx.x == 0) move_set_frame(a.view.control, mu, frame);
     __syncthreads();
-    run_any(&a, mu, frame, &sums);
+    run_any(&a, mu, frame, looks, &sums);
+    if (a.survey.on) {
+        survey_block(survey, looks, &sums.survey);
+        if (threadIdx.x == 0) a.survey.row[blockIdx.x] = sums.survey;
+    }
     if (sums_up) end_row(&a, scales, &sums, (int)blockIdx.x, part);
     if (!gpu_is_last_block(a.counter)) return;
     if (sums_up) gpu_sum_rows(a.rows, a.n_rows, N_COLUMNS, scales ? (int)N_COLUMNS : 1, EXTENT, total);
-    if (threadIdx.x == 0) end_list(&a, total);
+    if (a.survey.on) sums.survey = survey_total(&a.survey, a.groups.n_blocks, survey, looks);
+    if (threadIdx.x == 0) {
+        end_list(&a, total);
+        if (a.survey.on) survey_end(&a.survey, &sums.survey, looks);
+    }
     __syncthreads();
     if (a.begins) gpu_begin_step(a.view.control, (int)threadIdx.x);
 }
@@ -382,11 +294,11 @@ static __device__ __forceinline__ void do_atoms(const move_args *a, const gpu_ne
         const double im = a->view.inv_mass[id];
         double      *x = a->view.x[id], *v = a->view.v[id];
 
-        if (op->kind == MDS_KICK) kick(v, a->view.f[id], op->h, im);
-        if (op->kind == MDS_DRIFT) drift(x, v, op->h, a->params.max_move);
+        if (op->kind == MDS_KICK) move_kick(v, a->view.f[id], op->h, im);
+        if (op->kind == MDS_DRIFT) move_drift(x, v, op->h, a->params.max_move);
         if (op->kind == MDS_NOISE) {
             sums->heat -= 0.5 * mds_dot(v, v) / im;
-            noise(v, op, im, a->params.seed, (uint64_t)a->view.control->step, id);
+            move_noise(v, op, im, a->params.seed, (uint64_t)a->view.control->step, id);
         }
         if (op->kind == MDS_MIX)
             for (k = 0; k < 3; k++) w->n->a[i][k] = im * a->view.f[id][k];
@@ -403,7 +315,7 @@ static __device__ __forceinline__ void end_atoms(const move_args *a, const gpu_n
         double   *v = a->view.v[id];
 
         if (kind == MDS_NOISE) sums->heat += 0.5 * mds_dot(v, v) / a->view.inv_mass[id];
-        if (kind == MDS_MIX) mix(v, w->n->a[i], a->view.inv_mass[id], a->view.control, a->params.mix);
+        if (kind == MDS_MIX) move_mix(v, w->n->a[i], a->view.inv_mass[id], a->view.control, a->params.mix);
     }
 }
 
@@ -426,14 +338,14 @@ static __global__ void __launch_bounds__(8 * GPU_WARP, 1) k_networks(move_args a
     GPU_SHARED(move_frame, frame, [1]);
     const double      mu = a.begins ? a.view.control->coupling[MDS_CPL_SCALE] : 0;
     const gpu_network w = gpu_network_of(&a.networks, &a.view, (int)blockIdx.x, part);
-    move_sums         sums = {0, 0, 0};
-    double            limit2[2];
+    move_sums         sums = {0, 0, 0, survey_none()};
+    double            limit2[2], way2;
     bool              solved = true, odd = false;
     int               i;
 
     if (a.view.control->tripped) return;
     if (mu != 0) scale_network(&a, &w, mu, &sums);
-    if (a.begins && threadIdx.x == 0) set_frame(a.view.control, mu, frame);
+    if (a.begins && threadIdx.x == 0) move_set_frame(a.view.control, mu, frame);
     __syncthreads();
     gpu_network_directions(&w);
     for (i = w.first_atom; i < w.atom_end && a.takes; i += w.stride) gpu_take_force(&a.view, a.networks.atom[i]);
@@ -442,7 +354,7 @@ static __global__ void __launch_bounds__(8 * GPU_WARP, 1) k_networks(move_args a
     for (i = w.first_atom; i < w.atom_end; i += w.stride) {
         const int id = a.networks.atom[i];
 
-        odd |= look(&a, limit2, id, a.view.inv_mass[id], a.view.x[id], a.view.v[id]);
+        odd |= move_look(&a, limit2, id, a.view.inv_mass[id], a.view.x[id], a.view.v[id], &way2);
         if (a.begins) gpu_refresh_atom(&a.view, frame->box.a, frame->inverse, id, a.view.x[id]);
     }
     if (odd && a.begins) atomicExch(&a.view.control->suspect, 1);
@@ -528,8 +440,8 @@ static mds_status enqueue(mds_device *d, const move_args *a)
     return MDS_OK;
 }
 
-/// After a list with DRIFT.
-static mds_status begin_step(mds_device *d)
+/// After a list with DRIFT. surveyed: it has done what guard and prune begin with.
+static mds_status begin_step(mds_device *d, bool surveyed)
 {
     const gpu_move *m = d->move;
 
@@ -538,7 +450,18 @@ static mds_status begin_step(mds_device *d)
         GPU_LAUNCH(k_sites, (unsigned)(m->n_sites + GPU_GROUPS - 1) / GPU_GROUPS, GPU_GROUPS, 0, d->stream, d->view, d->params, m->n_sites,
                    m->site, m->carrier, m->shift);
     d->ready = true;
-    return GPU_NAME(guard)(d);
+    d->surveyed = d->unasked = surveyed;
+    return surveyed ? MDS_OK : GPU_NAME(guard)(d);
+}
+
+/// In a recorded step, whose box has not changed.
+static void survey(const mds_device *d, survey_args *out)
+{
+    const gpu_search *s = d->search;
+    const double      cut = fmax(d->params.cut_lj, d->params.cut_q);
+
+    if (d->move->n_sites || d->move->networks.n) return;
+    *out = survey_args{true, GPU_NAME(prune_arguments)(d), d->move->survey, s->fast, s->guard, 0.25 * cut * cut};
 }
 
 /// A list that ends a step, or one that begins it, with the one before it if that has been postponed.
@@ -550,6 +473,7 @@ static mds_status run_list(mds_device *d, const mds_op *ops, bool joined, move_a
     // a scaling is booked by the list that ends its step; where that step has no virial, nothing more is to come
     args->forget = joined || (!args->begins && !d->has_virial);
     args->takes = d->unsummed;
+    if (joined && args->begins && d->postpones) survey(d, &args->survey);
     d->unsummed = d->postponed = false;
     return enqueue(d, args);
 }
@@ -586,7 +510,7 @@ mds_status GPU_NAME(move)(mds_device *d, const mds_op *ops, mds_work work)
     for (const mds_op *op = ops; op->kind != MDS_STOP; op++) whole_kick |= op->kind == MDS_KICK && op->fraction == 1;
     MDS_TRY(run_list(d, ops, d->postponed, &args));
     args.takes = args.forget = false;
-    if (begins) return begin_step(d);
+    if (begins) return begin_step(d, args.survey.on);
     if (mixes || due) MDS_TRY(GPU_NAME(measure)(d, whole_kick, forces, false));
     if (mixes) { // FIRE decides by the sums from before its mixing
         args.n = 1;

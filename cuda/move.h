@@ -65,6 +65,7 @@ typedef struct {
 } gpu_common;
 
 enum { GPU_MOST_OPS = 16 }; // of two lists
+typedef struct gpu_survey gpu_survey;
 
 struct gpu_move {
     gpu_groups    groups;
@@ -78,6 +79,7 @@ struct gpu_move {
     gpu_common   *common;
     double        mass;            // of all atoms, Da
     mds_op        later[GPU_MOST_OPS]; // the list that has been postponed
+    gpu_survey   *survey;          // a row a block of groups (survey.h)
 };
 
 enum { GPU_MEASURES = 27, GPU_ATOM_BLOCKS = 512 }; // columns of the widest row; most blocks of a sum over atoms

@@ -6,58 +6,18 @@
 // light, have come further since it was made than its buffer and the depth of their kind; it is made for positions expected halfway to the
 // next pruning, x + v t, where those are near enough; not at a search, whose velocities a resumed run does not have.
 //
-// Two kernels a step, always launched, for a recorded step cannot ask the host. k_ways goes over all slots (16 + 16 bytes a slot) and finds
-// the two largest ways of each class; the last of its blocks to end looks at all shares and decides. k_prune ends at once unless pruning is
-// due. Else a warp takes a chunk of the outer list, the i atoms in shared memory and up to two entries a lane, tries the atoms of the octets
-// that an entry had, drops what is far, sorts the rest by octets as list.cu does (a match of lanes gives ranks) and writes it where
+// Two kernels, always launched, for a recorded step cannot ask the host. k_ways goes over all slots (16 + 16 bytes a slot) and finds
+// the two largest ways of each class; the last of its blocks to end looks at all shares and decides. In recorded steps the kernel that moves
+// the atoms does that in passing where it can (survey.h). k_prune ends at once unless pruning is due. Else a warp takes a chunk of the
+// outer list, the i atoms in shared memory and up to two entries a lane, tries the atoms of the octets that an entry had, drops what is far, sorts the rest by octets as list.cu does (a match of lanes gives ranks) and writes it where
 // the outer chunk begins: the inner list has the chunks of the outer one, only shorter.
 //
 // The largest two of all are the same in any order, so decisions do not depend on the order of blocks.
-#include "list.h"
+#include "prune.h"
 
 #include <math.h>
 
 enum { THREADS = 128, WARPS = THREADS / GPU_WARP, WAYS_SHARES = 128, WAYS_THREADS = 256, WAYS_WARPS = WAYS_THREADS / GPU_WARP };
-
-/// What both kernels need.
-typedef struct {
-    gpu_view         view;
-    float4          *x_prune, *x_ahead;
-    gpu_ways        *ways;
-    gpu_prune_state *state;
-    double           buffer, depth[3]; // nm: of the inner list beyond the cut-off
-    double           ahead;            // ps to where positions are foreseen, 0: they are not
-    int              interval;
-    float            radius2;
-    gpu_list         outer;
-    int             *n;
-    unsigned        *j, *allow;
-} prune_args;
-
-static __device__ __forceinline__ gpu_ways no_ways()
-{
-    return gpu_ways{{0, 0}, {0, 0}};
-}
-
-/// The largest two of two and two.
-static __device__ __forceinline__ void add_ways(gpu_ways *to, const gpu_ways *from)
-{
-    int k;
-
-    GPU_UNROLL
-    for (k = 0; k < 2; k++) {
-        to->second[k] = fmaxf(fminf(to->first[k], from->first[k]), fmaxf(to->second[k], from->second[k]));
-        to->first[k] = fmaxf(to->first[k], from->first[k]);
-    }
-}
-
-static __device__ __forceinline__ void add_way(gpu_ways *to, float light, float x, float y, float z)
-{
-    const float    way = x * x + y * y + z * z;
-    const gpu_ways one = {{way * (1 - light), way * light}, {0, 0}};
-
-    add_ways(to, &one);
-}
 
 /// Over the block; thread 0 has the result.
 static __device__ gpu_ways block_ways(gpu_ways *shared, gpu_ways mine)
@@ -73,48 +33,13 @@ static __device__ gpu_ways block_ways(gpu_ways *shared, gpu_ways mine)
             other.first[k] = __shfl_xor_sync(GPU_ALL, mine.first[k], distance);
             other.second[k] = __shfl_xor_sync(GPU_ALL, mine.second[k], distance);
         }
-        add_ways(&mine, &other);
+        prune_add_ways(&mine, &other);
     }
     if (t % GPU_WARP == 0) shared[t / GPU_WARP] = mine;
     __syncthreads();
-    for (k = 1; t == 0 && k < WAYS_WARPS; k++) add_ways(&mine, &shared[k]);
+    for (k = 1; t == 0 && k < WAYS_WARPS; k++) prune_add_ways(&mine, &shared[k]);
     __syncthreads();
     return mine;
-}
-
-/// Whether a list made when atoms were these ways from where they are holds every pair that matters (cpu/copy.c).
-static __device__ bool still_holds(const prune_args *a, const gpu_ways *w)
-{
-    const double heavy = sqrt((double)w->first[0]), light = sqrt((double)w->first[1]);
-    const double heavies = heavy + sqrt((double)w->second[0]), lights = light + sqrt((double)w->second[1]);
-
-    return heavies < a->buffer + a->depth[0] && heavy + light < a->buffer + a->depth[1] && lights < a->buffer + a->depth[2];
-}
-
-static __device__ bool scheduled(const prune_args *a)
-{
-    const gpu_prune_state *s = a->state;
-
-    return a->interval > 0 && a->view.control->step - s->step >= (s->foreseen ? a->interval : (a->interval + 1) / 2);
-}
-
-/// By one thread: whether pruning is due, and for which positions.
-static __device__ void decide(const prune_args *a, const gpu_ways *moved, const gpu_ways *ahead, bool has_ahead)
-{
-    gpu_prune_state *s = a->state;
-    const mds_box   *box = &a->view.control->box;
-    bool             due = s->fresh || scheduled(a) || !still_holds(a, moved);
-    int              k;
-
-    for (k = 0; k < 9; k++) due = due || box->a[k / 3][k % 3] != s->box.a[k / 3][k % 3]; // images have moved
-    s->due = 0;
-    if (!due) return;
-    s->foreseen = has_ahead && still_holds(a, ahead);
-    s->due = s->foreseen ? 2 : 1;
-    s->step = a->view.control->step;
-    s->box = *box;
-    s->fresh = 0;
-    s->n_prunes++;
 }
 
 /// Ways since the last pruning, positions ahead and the ways to them where a pruning is scheduled; the last block decides.
@@ -124,21 +49,18 @@ static __global__ void __launch_bounds__(WAYS_THREADS) k_ways(prune_args a)
     GPU_SHARED(int, last, [1]);
     gpu_prune_state *s = a.state;
     const int        t = (int)threadIdx.x;
-    gpu_ways         moved = no_ways(), ahead = no_ways();
+    gpu_ways         moved = prune_no_ways(), ahead = prune_no_ways();
     int              i;
 
     if (a.view.control->tripped) return;
-    const bool looks = a.ahead > 0 && !s->fresh && scheduled(&a);
+    const bool looks = a.ahead > 0 && !s->fresh && prune_scheduled(&a, a.view.control->step);
     for (i = (int)blockIdx.x * WAYS_THREADS + t; i < a.view.n_slots; i += (int)gridDim.x * WAYS_THREADS) {
         const int    atom = a.view.atom_of[i];
         const float4 x = a.view.xq[i], then = a.x_prune[i];
 
         if (atom < 0) continue;
-        add_way(&moved, then.w, x.x - then.x, x.y - then.y, x.z - then.z);
-        if (!looks) continue;
-        const float u[3] = {(float)(a.ahead * a.view.v[atom][0]), (float)(a.ahead * a.view.v[atom][1]), (float)(a.ahead * a.view.v[atom][2])};
-        a.x_ahead[i] = make_float4(x.x + u[0], x.y + u[1], x.z + u[2], then.w);
-        add_way(&ahead, then.w, u[0], u[1], u[2]);
+        prune_add_way(&moved, then.w, x.x - then.x, x.y - then.y, x.z - then.z);
+        if (looks) prune_look_ahead(&a, i, x, then.w, a.view.v[atom], &ahead);
     }
     moved = block_ways(shared, moved);
     if (looks) ahead = block_ways(shared, ahead);
@@ -151,12 +73,12 @@ static __global__ void __launch_bounds__(WAYS_THREADS) k_ways(prune_args a)
     }
     __syncthreads();
     if (!last[0]) return;
-    moved = t < (int)gridDim.x ? a.ways[t] : no_ways();
-    ahead = t < (int)gridDim.x ? a.ways[WAYS_SHARES + t] : no_ways();
+    moved = t < (int)gridDim.x ? a.ways[t] : prune_no_ways();
+    ahead = t < (int)gridDim.x ? a.ways[WAYS_SHARES + t] : prune_no_ways();
     moved = block_ways(shared, moved);
     if (looks) ahead = block_ways(shared, ahead);
     if (t != 0) return;
-    decide(&a, &moved, &ahead, looks);
+    prune_decide(&a, &moved, &ahead, looks);
     s->done = 0;
 }
 
@@ -326,12 +248,22 @@ mds_status GPU_NAME(prune_reset)(mds_device *d, const long long total[3])
 
 mds_status GPU_NAME(prune)(mds_device *d)
 {
-    const int shares = (d->view.n_slots + 4 * WAYS_THREADS - 1) / (4 * WAYS_THREADS); // some slots a thread, if there are that many
+    const int  shares = (d->view.n_slots + 4 * WAYS_THREADS - 1) / (4 * WAYS_THREADS); // some slots a thread, if there are that many
+    const bool surveyed = d->surveyed;
 
+    d->surveyed = false;
     if (!d->search->has_inner) return MDS_OK;
-    GPU_LAUNCH(k_ways, (unsigned)(shares < WAYS_SHARES ? shares : WAYS_SHARES), WAYS_THREADS, 0, d->stream, arguments(d));
+    if (!surveyed) GPU_LAUNCH(k_ways, (unsigned)(shares < WAYS_SHARES ? shares : WAYS_SHARES), WAYS_THREADS, 0, d->stream, arguments(d));
     GPU_LAUNCH(k_prune, (unsigned)(d->list.n_chunks + WARPS - 1) / WARPS, THREADS, 0, d->stream, arguments(d));
     return MDS_OK;
+}
+
+prune_args GPU_NAME(prune_arguments)(const mds_device *d)
+{
+    prune_args a = arguments(d);
+
+    if (!d->search->has_inner) a.state = NULL;
+    return a;
 }
 
 mds_status GPU_NAME(prune_open)(mds_device *d)

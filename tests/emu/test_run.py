@@ -7,12 +7,13 @@ usage: test_run.py CASE
   schedules  any order of threads and blocks, streams that run late, guarded memory: the same bits, with every coupling
   restart    a run that was stopped and made longer has the bits of one long run
   handover   cpu to GPU and back to cpu: within rounding of cpu alone
-  replay     recorded steps and steps one by one: the same bits
+  replay     recorded steps and steps one by one: the same bits, also where the list trips again and again
+  launches   a plain step is as few launches as docs/gpu.md says
   frames     a trajectory written beside the run has the frames of its steps, on late streams and on a slow disk, whose waits are logged; a
              file that cannot grow ends the run with the right status, and the same command finishes it
   ranges     a profiler sees the stages under their names, in the order of a step, every range closed
 """
-import csv, math, os, struct, subprocess, sys, tempfile
+import csv, math, os, re, struct, subprocess, sys, tempfile
 
 mdsim, emu = os.environ["MDSIM"], os.environ["MDSIM_EMU"]
 failures = 0
@@ -133,6 +134,27 @@ def case_replay():
             run("emu", write_conf(a, SMALL, 40, output__energy_every=1, **more)) # something is due in every step: none is recorded
             run("emu", write_conf(b, SMALL, 40, output__energy_every=40, **more))
             check(state(a) == state(b), name + ": recorded steps have the bits of single ones")
+    # a buffer that the fastest atoms cross every few steps: the guard is asked in most steps, and ends a dozen lists or so
+    narrow = {"run__list_interval": 1000, "nonbonded__list_buffer": 0.02}
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+        run("emu", write_conf(a, 648, 60, output__energy_every=1, **narrow))
+        run("emu", write_conf(b, 648, 60, output__energy_every=60, **narrow))
+        check(state(a) == state(b), "a narrow buffer: recorded steps have the bits of single ones")
+        trips = [int(re.search(r"(\d+) of them because an atom had moved too far", open(place + "/run.log").read()).group(1)) for place in (a, b)]
+        check(trips[0] == trips[1] >= 5, "and as many lists came to their end before their time: %d, %d (at least 5)" % tuple(trips))
+
+
+def case_launches():
+    counts = []
+    for steps in (12, 20): # in one list; a batch of 16 ends between them
+        with tempfile.TemporaryDirectory() as a:
+            run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2), EMU_COUNTS=a + "/counts")
+            with open(a + "/counts") as f:
+                counts.append({row["kernel"]: int(row["launches"]) for row in csv.DictReader(f)})
+    a_step = {k: (v - counts[0].get(k, 0)) / 8 for k, v in counts[1].items() if v != counts[0].get(k, 0)}
+    total = sum(a_step.values())
+    check(6 <= total <= 8, "a plain step of rigid water is %g launches (budget 8): %s" % (total, ", ".join("%s %g" % k for k in sorted(a_step.items()))))
+    check(a_step.get("k_move") == 1, "one of them moves the atoms")
 
 
 def trajectory(place):
