@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases in which other engines gave wrong numbers without a word, run through the whole program.
 
-usage: test_numbers.py CASE, one of
+usage: test_numbers.py CASE [BACKEND]: on cpu, some beside it on ref; or on the backend named (emu: smaller and shorter). CASE is one of
   tail        the tail correction once, and the same in dynamics, minimisation and a single point
   rounded     a start with three decimals is put on its constraints, and said how far
   wrapped     position restraints do not depend on how molecules are wrapped
@@ -12,12 +12,21 @@ usage: test_numbers.py CASE, one of
   unstable    a time step too long: atom, residue, step, force, cause; the last checkpoint is good
   minimize    FIRE on a lattice, strained water and a peptide: down to run.force_tolerance or said not to be; stopped and resumed
 """
-import math, os, random, signal, subprocess, time
+import math, os, random, sys
 
-from program import argon_top, check, conf, energy, expect, gro, lattice, main, mdsim, read_gro, run, series, source, state, write
+import program
+from program import argon_top, check, energy, expect, gro, lattice, main, read_gro, run, series, source, state, write
 
+BACKEND = sys.argv[2] if len(sys.argv) > 2 else "cpu"
+EMULATED = BACKEND == "emu"
+BACKENDS = (BACKEND,) if EMULATED else ("cpu", "ref")
 FORCEFIELD = os.path.join(source, "inputs", "forcefield")
 COLD = {"cutoff": 0.8, "coulomb": "none"}
+
+
+def conf(path, **groups):
+    groups["backend"] = dict({"kind": BACKEND} if EMULATED else {}, **groups.get("backend", {}))
+    return program.conf(path, **{name: keys for name, keys in groups.items() if keys})
 
 
 def water_top(path, n):
@@ -67,7 +76,7 @@ def tail():
 def rounded():
     names, x, box = made_water(216)
     gro("w.gro", x, box, names, digits=3)
-    conf("w.conf", system={"topology": "w.top", "coordinates": "w.gro"}, run={"steps": 50}, nonbonded={"cutoff": 0.8}, output={"energy_every": 10})
+    conf("w.conf", system={"topology": "w.top", "coordinates": "w.gro"}, run={"steps": 20 if EMULATED else 50}, nonbonded={"cutoff": 0.8}, output={"energy_every": 10})
     p = expect(0, ["start put on its constraints: largest shift", "SOL"], "w.conf")
     shift = float(p.stderr.split("largest shift ")[1].split()[0])
     # rounding moves an atom by at most 0.0005 sqrt(3) nm, three of them share the correction
@@ -88,14 +97,15 @@ def wrapped():
     answers = []
     for name, shift in (("in", lambda: 0), ("any", lambda: edge * r.choice((-2, -1, 0, 1, 3)))):
         gro(name + ".gro", [[c + shift() for c in p] for p in moved], [edge] * 3, digits=6)
-        path = conf(name + ".conf", system={"topology": "a.top", "coordinates": name + ".gro", "restraint_reference": "ref.gro"}, nonbonded=COLD, backend={"kind": "ref"})
+        path = conf(name + ".conf", system={"topology": "a.top", "coordinates": name + ".gro", "restraint_reference": "ref.gro"}, nonbonded=COLD, backend={"kind": BACKENDS[-1]})
         answers.append(energy(path)["energies"])
     k = (1000, 500, 250)
     right = sum(0.5 * k[d] * (a[d] - b[d]) ** 2 for a, b in zip(moved, reference) for d in range(3))
     for e, what in zip(answers, ("in the box", "wrapped anyhow")):
         # six decimals of the file: 216 x 3 x 1000 x 0.03 x 5e-7 / sqrt(648)
         check(abs(e["position_restraint"] - right) < 2e-3, "restraint energy %s" % what, (e["position_restraint"], right))
-    check(abs(answers[0]["potential"] - answers[1]["potential"]) < 1e-6 * abs(answers[0]["potential"]), "all else too", answers) # ref is double; files carry 6 decimals of other numbers
+    # ref is double, and files carry 6 decimals of other numbers; the GPU backend's pairs are single precision
+    check(abs(answers[0]["potential"] - answers[1]["potential"]) < (1e-5 if EMULATED else 1e-6) * abs(answers[0]["potential"]), "all else too", answers)
 
 
 def collinear():
@@ -119,7 +129,7 @@ c
 MOL 1
 """ % "\n".join("%d C 1 MOL C%d %d 0 12.0" % (k + 1, k, k + 1) for k in range(4)) + "")
         conf("c.conf", system={"topology": "c.top", "coordinates": "c.gro"}, nonbonded={"cutoff": 0.0, "coulomb": "none"})
-        for backend in ("ref", "cpu"):
+        for backend in BACKENDS:
             e = energy("c.conf", "--forces", "f.npy", "--set", "backend.kind=" + backend)["energies"]
             f = numpy.load("f.npy")
             # sums of forces of up to 5/(0.1 angle) kJ/mol/nm, in single precision for some backends
@@ -128,6 +138,8 @@ MOL 1
 
 
 def barostat():
+    if EMULATED:
+        return pressed()
     names, x, box = made_water(216)
     grow = (0.985 / 0.7) ** (1 / 3)
     spread = []
@@ -156,19 +168,42 @@ def barostat():
     check(all(map(math.isfinite, state("near.chk"))) and "twice the cut-off" in open("near.log").read(), "the checkpoint is good, the log has the reason")
 
 
+def pressed():
+    """As `barostat`, in the few steps that emulation can do: pressed hard and fast instead."""
+    names, x, box = made_water(125)
+    gro("w.gro", x, box, names, digits=6)
+    settings = dict(system={"topology": "w.top", "coordinates": "w.gro"}, run={"steps": 150, "dt": 0.002}, pme={"c": 9.0, "order": 4, "grid": [16, 16, 16]},
+                    thermostat={"kind": "v-rescale", "tau": 0.1}, barostat={"kind": "c-rescale", "tau": 0.05, "pressure": 5000.0})
+    conf("w.conf", nonbonded={"cutoff": 0.6}, output={"energy_every": 50}, **settings)
+    expect(0, "", "w.conf")
+    rows = series("run.csv")
+    check(rows["density_kg_m3"][-1] > 1.04 * rows["density_kg_m3"][0], "pressed by more than 4 % in 0.3 ps", rows["density_kg_m3"])
+    e = energy("w.conf", "--set", "system.coordinates=run.gro", "--set", "backend.kind=ref")["energies"]
+    for term, column, allowed in (("lj_sr", "lj_sr_kj_mol", 0.05), ("potential", "potential_kj_mol", 0.5)): # as in `barostat`
+        check(abs(e[term] - rows[column][-1]) < allowed, "%s of the last step is that of a fresh set-up" % term, (e[term], rows[column][-1]))
+    cut = round(box[0] / 2 - 0.01, 3)
+    conf("near.conf", nonbonded={"cutoff": cut}, output={"name": "near", "energy_every": 50}, **settings)
+    p = expect(77, ["step ", "nm apart", "twice the cut-off of %.3f nm" % cut], "near.conf")
+    length = float(p.stderr.split("images are ")[1].split()[0])
+    check(2 * cut - 0.05 < length < 2 * cut, "the length is named, just below twice the cut-off", length)
+    check(all(map(math.isfinite, state("near.chk"))) and "twice the cut-off" in open("near.log").read(), "the checkpoint is good, the log has the reason")
+
+
 def overlap():
     x = lattice(6, 2.4)
     argon_top("a.top", len(x))
-    for distance, what in ((0.0, "at one point"), (1e-4, "0.1 pm apart"), (0.05, "0.05 nm apart")):
+    for distance, what in ((0.0, "at one point"), (1e-4, "0.1 pm apart"), (0.05, "0.05 nm apart"))[:2 if EMULATED else 3]:
         x[100] = [x[50][0] + distance, x[50][1], x[50][2]]
         gro("a.gro", x, [2.4] * 3, digits=6)
-        for backend in ("cpu", "ref"):
+        for backend in BACKENDS:
             name = "%s_%g" % (backend, distance)
             path = conf("a.conf", system={"topology": "a.top", "coordinates": "a.gro"}, run={"steps": 400, "temperature": 94.4, "dt": 0.002}, nonbonded=COLD,
                         output={"name": "md_" + name, "energy_every": 10}, backend={"kind": backend, "threads": 1})
             p = run(path)
             told = [w for w in ("step ", "ARG", "AR", "largest force", "likely cause", "overlap", "minimize") if w not in p.stderr]
-            check(p.returncode == 77 and not told and ("51" in p.stderr or "101" in p.stderr), "%s, %s: dynamics stops and names the atom" % (what, backend), (p.returncode, told, p.stderr[-700:]))
+            # at one point no force tells which two atoms, and the GPU's sums of energy, which overflow, belong to no atom
+            named = "51" in p.stderr or "101" in p.stderr or (EMULATED and distance == 0)
+            check(p.returncode == 77 and not told and named, "%s, %s: dynamics stops and names the atom" % (what, backend), (p.returncode, told, p.stderr[-700:]))
             for end in (".chk", ".chk.prev"):
                 check(not os.path.exists("md_" + name + end) or all(map(math.isfinite, state("md_" + name + end))), "no NaN in a checkpoint")
             p = expect(0, "minimised from", path, "--set", "run.integrator=minimize", "--set", "output.name=min_" + name)
@@ -203,8 +238,8 @@ DIM %d
     # the bond's frequency is sqrt(2 k/m) = 1414/ps; leap-frog is stable below 2/1414 ps = 1.4 fs
     path = conf("d.conf", system={"topology": "d.top", "coordinates": "d.gro"}, run={"steps": 20000, "dt": 0.0005}, nonbonded=COLD, constraints={"kind": "none"},
                 output={"energy_every": 100}, backend={"threads": 1})
-    expect(0, "", path, "--set", "run.steps=500", "--set", "output.name=good")
-    for backend in ("cpu", "ref"):
+    expect(0, "", path, "--set", "run.steps=%d" % (50 if EMULATED else 500), "--set", "output.name=good")
+    for backend in BACKENDS:
         p = run(path, "--set", "run.dt=0.00146", "--set", "output.name=" + backend, "--set", "backend.kind=" + backend)
         told = [w for w in ("step ", "DIM", "XA" if "XA" in p.stderr else "XB", "largest force", "likely cause", "checkpoint") if w not in p.stderr]
         check(p.returncode == 77 and not told, "%s: 77 with atom, residue, step, force, cause" % backend, (p.returncode, told, p.stderr[-700:]))
@@ -244,7 +279,7 @@ def minimize():
     check(not any(rows["kinetic_kj_mol"]) and not any(rows["temperature_k"]) and rows["conserved_kj_mol"] == rows["potential_kj_mol"] and any(rows["pressure_bar"]),
           "FIRE's motion is not counted as heat", (rows["kinetic_kj_mol"][:3], rows["pressure_bar"][:3]))
     # too few steps: says so, and whatever the number of steps the end is not above the start
-    for steps in (0, 1, 3, 7, 20, 33):
+    for steps in (0, 7, 33) if EMULATED else (0, 1, 3, 7, 20, 33):
         e0, e1, said = lowest(path, "few%d" % steps, "--set", "run.steps=%d" % steps, "--set", "run.force_tolerance=0.001")
         check(e1 <= e0 + 1e-6 * abs(e0) and "NOT within" in said, "%d steps: not converged, which it says, and not above the start" % steps, (e0, e1, said))
     # stopped and resumed: the same minimum by the same way
@@ -253,6 +288,8 @@ def minimize():
         expect(0, "", path, "--set", "output.name=parts", "--set", "run.force_tolerance=1e-3", "--set", "run.steps=%d" % limit)
     check(open("whole.csv").read() == open("parts.csv").read() and state("whole.chk") == state("parts.chk"), "in pieces: the same bits")
     expect(0, "complete", path, "--set", "output.name=whole", "--set", "run.force_tolerance=1e-3")
+    if EMULATED:
+        return
     # strained rigid water
     names, x, box = made_water(216)
     squeezed = []

@@ -6,7 +6,7 @@ look-ups by type: wildcards and several lines a dihedral (AMBER), CMAP and Urey-
 types (OPLS), macros, G96 bonds and angles and united atoms (GROMOS). Peptide: ../shared/systems/villin, skipped without.
 
 Tolerances: both programs are double and differ by 2.6e-9 in Coulomb's constant; GROMACS interpolates 1-4 pairs in a table
-(some 1e-7). Potential to 1e-7 of its parts, forces to 1e-6 of the largest. cpu: float pair forces, 2e-5.
+(some 1e-7). Potential to 1e-7 of its parts, forces to 1e-6 of the largest. cpu and emu: float pair forces, 2e-5.
 """
 import os
 import shutil
@@ -17,7 +17,7 @@ from gmx_double import GMX, gromacs, mdsim, np, run
 
 CUTOFF = 4.4  # nm: more than the peptide is long, less than half the box
 FIELDS = ["amber03", "amber94", "amber99sb-ildn", "amberGS", "charmm27", "oplsaa", "gromos43a1", "gromos53a6", "gromos54a7"]
-BACKENDS = [(name, {"ref": 1e-6, "cpu": 2e-5}[name]) for name in sys.argv[1:] or ("ref", "cpu")]
+BACKENDS = [(name, {"ref": 1e-6, "cpu": 2e-5, "emu": 2e-5}[name]) for name in sys.argv[1:] or ("ref", "cpu")]
 
 
 def main():
