@@ -38,11 +38,11 @@ missing() {
     done
 }
 
-# Those of the given packages that this distribution has.
-installable() {
+# Those of the given packages that this distribution lacks.
+not_installable() {
     local p
     for p in "$@"; do
-        if apt-cache policy "$p" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null; then printf '%s ' "$p"; fi
+        apt-cache policy "$p" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null || printf '%s ' "$p"
     done
 }
 
@@ -83,7 +83,7 @@ check_by_hand() {
 
 # Packages for `run` or `test`. What a release lacks is remembered in the build directory, so that apt is asked once.
 install_packages() {
-    local must optional=() absent p seen="$build/quickstart.absent"
+    local must optional=() absent p lists="" seen="$build/quickstart.absent"
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         check_by_hand
         return
@@ -103,16 +103,22 @@ install_packages() {
         return 0
     fi
     say "installing from the distribution: $must${optional[*]}"
-    apt_get update -qq ||
+    apt_get update -qq || {
         say "apt-get update failed; going on with the lists that are there"
+        lists=" (and apt-get update failed: is there a network?)"
+    }
     if [ -n "$must" ]; then
+        # shellcheck disable=SC2086 # a list of words
+        absent=$(not_installable $must)
+        [ -z "$absent" ] || die "apt's lists have no package ${absent% }$lists. Ubuntu keeps such packages in its component universe: \
+add-apt-repository universe (of software-properties-common) as root; Debian all of them in main. Then run me again"
         # shellcheck disable=SC2086 # a list of words
         apt_get install -y -qq --no-install-recommends $must ||
             die "apt-get could not install: ${must% }"
     fi
     # One by one: a package that this release lacks must not keep the others away.
     for p in ${optional[@]+"${optional[@]}"}; do
-        [ -z "$(installable "$p")" ] ||
+        [ -n "$(not_installable "$p")" ] ||
             apt_get install -y -qq --no-install-recommends "$p" || true
     done
     absent=$(missing ${optional[@]+"${optional[@]}"})
