@@ -20,8 +20,8 @@
 // What a core needs, found by counting and timing on Zen 4: multipliers are the scarcest units, so what can be an addition, a
 // maximum or integer work is; every broadcast and shuffle costs as much as an addition. A tile's chain of dependent
 // operations is 100 cycles long and its work 30, so several tiles must be under way: two vectors step by step in turn, and
-// the distances of the next turn before the forces of this one. Derivation, modifiers and errors: docs/theory/pair.md
-// [pall2013].
+// the distances of the next turn, with half of the polynomial, before the forces of this one. Derivation, modifiers and
+// errors: docs/theory/pair.md [pall2013].
 #include "cpu/isa.h"
 #include "cpu/simd.h"
 
@@ -128,11 +128,12 @@ ALWAYS vf modified_lj(const cpu_form *form, const flavour f, const atoms_i *i, c
     return force;
 }
 
-/// One vector of pairs on its way: `distances` leaves d, s and left; `forces` the force on j in d.
+/// One vector of pairs on its way: `distances` leaves d, s, left and p; `forces` the force on j in d.
 typedef struct {
     vm mask;
     vf dx, dy, dz; // from i to j
     vf s, left;    // 2/r (without Coulomb 1/r^2), cut2 - r2
+    vf p;          // the polynomial, down to some power
 } pairs;
 
 /// Parameters of a vector of pairs: C12 and C6; by the Lorentz rule sigma/4 + sigma/4 and 12 epsilon.
@@ -156,11 +157,28 @@ typedef struct {
         }                                                                                                    \
     } while (0)
 
+/// The power of the polynomial's last term that `distances` has added; the rest is left for `forces`. The polynomial does not wait
+/// for the root: with half of it here, the chains of both are about as long.
+ALWAYS int reached(const flavour f)
+{
+    enum { EARLY = 4 };
+
+    return VF_PARTS > 1 ? f.degree : f.degree > EARLY ? f.degree - EARLY : 0;
+}
+
+/// What the polynomial is evaluated in.
+ALWAYS vf variable(const constants *c, const flavour f, vf left)
+{
+    if (f.degree > 9) return c->beyond_middle - left; // r2 - middle
+    return left;
+}
+
 /// Distances of n vectors (1 or 2): of i[0] and i[di] with j[0] and j[dj].
 ALWAYS void distances(const constants *c, const flavour f, const atoms_i *i, int di, const atoms_j *j, int dj, pairs *on,
                       const int n)
 {
-    vf r2[2], y[2];
+    vf  r2[2], y[2], v[2];
+    int d;
 
     EACH(on[k].dx = j[k * dj].x - i[k * di].x);
     EACH(on[k].dy = j[k * dj].y - i[k * di].y);
@@ -177,6 +195,10 @@ ALWAYS void distances(const constants *c, const flavour f, const atoms_i *i, int
         EACH(y[k] = vf_estimate_rsqrt(r2[k]));
         EACH(r2[k] = r2[k] * y[k]);
         EACH(r2[k] = 3.0f - r2[k] * y[k]);
+        EACH(v[k] = variable(c, f, on[k].left));
+        EACH(on[k].p = c->force[f.degree]);
+#pragma GCC unroll 16
+        for (d = f.degree - 1; d >= reached(f); d--) EACH(on[k].p = on[k].p * v[k] + c->force[d]);
     }
     EACH(on[k].s = r2[k] * y[k]);
 }
@@ -221,14 +243,12 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const int p
     vf         s2[2], p[2], w[2], w6[2], e[2], force[2], v[2];
     int        d;
 
-    EACH(v[k] = on[k].left);
-    if (f.degree > 9) EACH(v[k] = c->beyond_middle - on[k].left); // r2 - middle
-
+    EACH(v[k] = variable(c, f, on[k].left));
     if (f.degree == NO_COULOMB) {
         EACH(s2[k] = on[k].s);
     } else {
         EACH(s2[k] = on[k].s * on[k].s);
-        EACH(p[k] = c->force[f.degree] * v[k] + c->force[f.degree - 1]);
+        EACH(p[k] = on[k].p);
     }
     if (f.lj == CPU_LJ_LORENTZ) { // the short way to the end: e w6 and w6 - 1/2 side by side
         EACH(w[k] = of[k].u * on[k].s);
@@ -247,7 +267,7 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const int p
         EACH(if (lj[k]) w6[k] = of[k].u * w6[k] - of[k].v);
     }
 #pragma GCC unroll 16
-    for (d = f.degree - 2; d >= 0; d--) EACH(p[k] = p[k] * v[k] + c->force[d]);
+    for (d = reached(f) - 1; d >= 0; d--) EACH(p[k] = p[k] * v[k] + c->force[d]);
     if (f.degree == NO_COULOMB) {
         EACH(force[k] = vf_product(e[k], w6[k]));
     } else {
