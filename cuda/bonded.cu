@@ -427,7 +427,9 @@ mds_status GPU_NAME(bonded)(mds_device *d, mds_work work)
 {
     const gpu_bonded *b = d->bonded;
 
-    if (b->n_blocks && (work & (MDS_ENERGY | MDS_VIRIAL)))
+    if (d->params.double_precision)
+        MDS_TRY(GPU_NAME(bonded_double)(d, work));
+    else if (b->n_blocks && (work & (MDS_ENERGY | MDS_VIRIAL)))
         GPU_LAUNCH(k_bonded<true>, (unsigned)b->n_blocks, TERM_THREADS, 0, d->term_stream, d->view, b->lists);
     else if (b->n_blocks)
         GPU_LAUNCH(k_bonded<false>, (unsigned)b->n_blocks, TERM_THREADS, 0, d->term_stream, d->view, b->lists);

@@ -77,7 +77,7 @@ static __global__ void k_totals(gpu_control *c, double tail_energy, double tail_
     const double volume = mds_box_volume(&c->box);
 
     if (c->tripped || t >= GPU_N_SUMS) return;
-    double sum = (double)(long long)c->sum[t] * (1 / (double)GPU_SUM_SCALE);
+    double sum = ((double)(long long)c->sum[t] + (double)(long long)c->fine[t] * (1 / GPU_FINE_SCALE)) * (1 / (double)GPU_SUM_SCALE);
     if (t < MDS_N_ENERGY) {
         if (t == MDS_EN_TAIL && volume > 0) sum += tail_energy / volume + tail_constant;
         c->energy[t] = sum;
@@ -125,6 +125,8 @@ static void device_close(mds_device *d)
     GPU_NAME(mesh_close)(d);
     GPU_NAME(move_close)(d);
     GPU_NAME(observe_close)(d);
+    GPU_NAME(pair_double_close)(d);
+    GPU_NAME(bonded_double_close)(d);
     const void *const memory[] = {p->control, p->x, p->v, p->f, p->x_list, p->charge, p->inv_mass, p->type, p->slot_of, p->image};
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
     if (d->peek) (void)cudaFreeHost(d->peek);
@@ -249,6 +251,10 @@ static mds_status derive(mds_device *d)
     MDS_TRY(GPU_NAME(search_set)(d));
     MDS_TRY(GPU_NAME(pair_set)(d));
     MDS_TRY(GPU_NAME(excluded_set)(d));
+    if (p->double_precision) {
+        MDS_TRY(GPU_NAME(pair_double_set)(d));
+        MDS_TRY(GPU_NAME(bonded_double_set)(d));
+    }
     return p->coulomb == MDS_COULOMB_PME ? GPU_NAME(mesh_set)(d) : MDS_OK;
 }
 

@@ -9,6 +9,9 @@
 // Forces are summed in 64-bit fixed point, 2^-32 kJ/mol/nm a unit: sums do not depend on the order of their terms, so neither do
 // bits on the schedule of a chip. Energies and virials likewise, 2^-24 kJ/mol a unit. `finish` makes doubles of them.
 //
+// With backend.precision = "double" the stages that are float have twins (pair_double.cu, bonded_double.cu, mesh_double.cu, one
+// in excluded.cu) that read x in atom order in place of the float copies, and their energies have a second word of 2^-64 kJ/mol a unit.
+//
 // What changes from step to step (clock, box, coupling, stop word) is in device memory, in gpu_control; kernels read it
 // there. A kernel that belongs to a step returns at once when the stop word is set, all threads alike.
 #ifndef MDS_CUDA_DEVICE_H
@@ -23,6 +26,7 @@ enum { GPU_OCTET = 8, GPU_BLOCK = 32 }; // atoms an octet; slots a block (four o
 enum { GPU_ENERGY = 0, GPU_VIRIAL = MDS_N_ENERGY, GPU_N_SUMS = MDS_N_ENERGY + 9 }; // places in gpu_control.sum
 #define GPU_FORCE_SCALE 4294967296.0f // units a kJ/mol/nm
 #define GPU_SUM_SCALE 16777216.0f     // units a kJ/mol
+#define GPU_FINE_SCALE 1099511627776.0 // parts of such a unit in the second word
 #define GPU_NO_ATOM 0x7fffffff
 
 /// What lives on the device and changes during a run. One of them, read by every kernel.
@@ -43,7 +47,7 @@ typedef struct {
     unsigned fault;                  // MDS_FAULT_*
     int     fault_atom;              // smallest id, GPU_NO_ATOM if none
     // of the present step: cleared by begin, made doubles by finish
-    unsigned long long sum[GPU_N_SUMS]; // fixed point
+    unsigned long long sum[GPU_N_SUMS], fine[GPU_N_SUMS]; // fixed point; what is left below its unit, in double precision
     double  energy[MDS_N_ENERGY], virial[3][3];
     // by the last measurement of move
     double  kinetic[3][3], constraint_virial[3][3], inertia[3][3]; // kJ/mol; inertia: the share that goes with v squared
@@ -101,6 +105,8 @@ typedef struct gpu_bonded   gpu_bonded;   // bonded.cu
 typedef struct gpu_vsite    gpu_vsite;    // vsite.cu
 typedef struct gpu_excluded gpu_excluded; // excluded.cu
 typedef struct gpu_mesh     gpu_mesh;     // spread.cu, solve.cu, gather.cu
+typedef struct gpu_pair_double   gpu_pair_double;   // pair_double.cu
+typedef struct gpu_bonded_double gpu_bonded_double; // bonded_double.cu
 typedef struct gpu_move     gpu_move;     // move.cu, constrain.cu, measure.cu, couple.cu
 typedef struct gpu_frames   gpu_frames;   // observe.cu
 
@@ -134,6 +140,8 @@ struct mds_device {
     gpu_mesh     *mesh;
     gpu_move     *move;
     gpu_frames   *frames;
+    gpu_pair_double   *pair_double;   // NULL unless params.double_precision
+    gpu_bonded_double *bonded_double; // likewise
 };
 
 // ------------------------------------------------------------------------------------------- device memory
@@ -185,6 +193,19 @@ static __device__ __forceinline__ void gpu_add_sum(gpu_control *c, int which, do
     if (!fits) gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, GPU_NO_ATOM);
 }
 
+/// The same with what is left below the unit kept in the second word: exact to 2^-64 kJ/mol. Up to 2^23 terms of up to 2^29 kJ/mol, where
+/// they are cut: then a thousand of them still fit, and a start with atoms on top of each other does not look like a minimum.
+static __device__ __forceinline__ void gpu_add_sum_fine(gpu_control *c, int which, double v)
+{
+    const double limit = 9007199254740992.0, scaled = v * (double)GPU_SUM_SCALE;
+    const bool   fits = fabs(scaled) < limit;
+    const double cut = fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0, whole = rint(cut);
+
+    atomicAdd(&c->sum[which], (unsigned long long)__double2ll_rn(whole));
+    atomicAdd(&c->fine[which], (unsigned long long)__double2ll_rn((cut - whole) * GPU_FINE_SCALE));
+    if (!fits) gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, GPU_NO_ATOM);
+}
+
 /// Slot-order copies of atom i at x: float position from the origin of its block, and fractional coordinates as 32-bit integers, whose
 /// overflow is the periodicity. inverse: of the box. Returns the float position.
 static __device__ __forceinline__ float4 gpu_refresh_atom(const gpu_view *p, const double (*box)[3], const double (*inverse)[3], int i,
@@ -219,7 +240,7 @@ static __device__ __forceinline__ float4 gpu_refresh_atom(const gpu_view *p, con
 /// shift blocks by without doubles.
 static __device__ __forceinline__ void gpu_begin_step(gpu_control *c, int t)
 {
-    if (t < GPU_N_SUMS) c->sum[t] = 0;
+    if (t < GPU_N_SUMS) c->sum[t] = c->fine[t] = 0;
     if (t < 9) {
         const double h = c->box.a[t / 3][t % 3], raster = rint(h * 1024) * (1.0 / 1024);
 
@@ -276,6 +297,14 @@ mds_status GPU_NAME(pair_open)(mds_device *d);
 void       GPU_NAME(pair_close)(mds_device *d);
 mds_status GPU_NAME(pair_set)(mds_device *d);
 mds_status GPU_NAME(pair_remap)(mds_device *d); // slot order changed
+
+/// Twins in double precision, of whatever pair, bonded and mesh would enqueue. set: params or the split changed; closes with NULL too.
+mds_status GPU_NAME(pair_double_set)(mds_device *d);
+void       GPU_NAME(pair_double_close)(mds_device *d);
+mds_status GPU_NAME(pair_double)(mds_device *d, mds_work work);
+mds_status GPU_NAME(bonded_double_set)(mds_device *d);
+void       GPU_NAME(bonded_double_close)(mds_device *d);
+mds_status GPU_NAME(bonded_double)(mds_device *d, mds_work work);
 
 mds_status GPU_NAME(bonded_open)(mds_device *d);
 void       GPU_NAME(bonded_close)(mds_device *d);

@@ -11,7 +11,8 @@
 // Precision. Forces in float: Phi is smooth, so a water's are some 100 kJ/mol/nm and good to 1e-4, where the mesh leaves 1e-2;
 // the polynomial is fitted to 1e-8. Energies add up to five times the whole Coulomb energy, and what a rigid water gets wrong all
 // of them get wrong: positions, polynomial (fitted to 1e-12) and sum are double, in steps that ask for them. Forces do
-// not depend on whether they do.
+// not depend on whether they do. In double precision (k_excluded_double) forces are double too, with a polynomial of their own fitted
+// to 1e-15; a thread does one pair.
 //
 // Three consecutive atoms that exclude each other and nobody else, as waters do, are triples: one thread takes three positions,
 // 72 consecutive bytes, for three pairs, and adds 9 numbers in place of 18. All charged pairs that are in no triple are pairs,
@@ -41,11 +42,18 @@ typedef struct {
     float         force[MDS_SHORT_MAX + 1]; // powers of 2u - 1, 1/nm^3
 } excluded_args;
 
+/// Of the kernel in double precision.
+typedef struct {
+    int    degree;
+    double force[MDS_SHORT_MAX + 1]; // as excluded_args.force
+} excluded_double;
+
 struct gpu_excluded {
     excluded_args args;
+    excluded_double in_double;
     double        sum_q2; // e^2
     // what the polynomials were made for
-    bool          ready;
+    bool          ready, made_double;
     mds_coulomb   coulomb;
     mds_num_split kind;
     double        cut, shape;
@@ -210,6 +218,67 @@ template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_ex
     if (t > 0 && t < N_SUMS) gpu_add_sum(p.control, GPU_VIRIAL + t - 1, total);
 }
 
+/// Atoms and charge product of pair i: three of each triple, then the others.
+static __device__ __forceinline__ int2 pair_of(const excluded_args *a, int i, double *qq)
+{
+    const int m = i % 3;
+
+    if (i >= 3 * a->n_triples) {
+        *qq = a->qq[i - 3 * a->n_triples];
+        return a->pair[i - 3 * a->n_triples];
+    }
+    *qq = m == 0 ? a->triple_qq[0] : m == 1 ? a->triple_qq[1] : a->triple_qq[2];
+    const int first = a->lead[i / 3];
+    return make_int2(first + (m == 2), first + (m == 0 ? 1 : 2));
+}
+
+template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_excluded_double(gpu_view p, const GPU_CONSTANT excluded_args a,
+                                                                                            const GPU_CONSTANT excluded_double b)
+{
+    GPU_SHARED(term_images, images, [1]);
+    GPU_SHARED(double, part, [TERM_WARPS][N_SUMS]);
+    const int t = (int)threadIdx.x, i = (int)blockIdx.x * TERM_THREADS + t;
+    double    sum[N_SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    int       k, l;
+
+    if (p.control->tripped) return;
+    term_images_of(p.control, images);
+    __syncthreads();
+    if (i < 3 * a.n_triples + a.n_pairs) {
+        double     qq, s, v = 0, f[3], r[3];
+        const int2 atom = pair_of(&a, i, &qq);
+        long long  rest[3] = {0, 0, 0};
+        unsigned   fault = 0;
+
+        for (k = 0; k < 3; k++) r[k] = p.x[atom.x][k] - p.x[atom.y][k];
+        mds_images_nearest(&images->m, r);
+        const double r2 = mds_dot(r, r), x = 2 * a.inv_cut2 * r2 - 1;
+        if (x <= 1) {
+            s = b.force[b.degree];
+            for (k = b.degree - 1; k >= 0; k--) s = s * x + b.force[k];
+            if (want) {
+                v = a.pot[a.degree_pot];
+                for (k = a.degree_pot - 1; k >= 0; k--) v = v * x + a.pot[k];
+                v *= a.inv_cut;
+            }
+        } else {
+            s = far_force(&a, r2);
+            if (want) v = far_potential(&a, r2);
+        }
+        for (k = 0; k < 3; k++) f[k] = -qq * s * r[k];
+        term_push(&p, p.slot_of[atom.x], f, rest, &fault);
+        term_push_rest(&p, p.slot_of[atom.y], rest);
+        if (fault) gpu_fault(p.control, fault, atom.x);
+        sum[0] = -qq * v;
+        for (k = 0; k < 3; k++)
+            for (l = 0; l < 3; l++) sum[1 + 3 * k + l] = -0.5 * r[k] * f[l];
+    }
+    if (!want) return;
+    const double total = term_block_sum(sum, part);
+    if (t == 0) gpu_add_sum_fine(p.control, MDS_EN_COUL, blockIdx.x == 0 ? total - a.self : total);
+    if (t > 0 && t < N_SUMS) gpu_add_sum_fine(p.control, GPU_VIRIAL + t - 1, total);
+}
+
 // ---------------------------------------------------------------------------------------------------- life
 
 /// Charge product of an excluded pair, kJ nm/mol.
@@ -343,10 +412,12 @@ mds_status GPU_NAME(excluded_set)(mds_device *d)
     mds_short         forces, energies;
 
     if (!pme && p->coulomb != MDS_COULOMB_REACTION_FIELD) return MDS_OK;
-    if (e->ready && e->coulomb == p->coulomb && e->kind == d->split.kind && e->cut == p->cut_q && e->shape == shape) return MDS_OK;
+    if (e->ready && e->coulomb == p->coulomb && e->kind == d->split.kind && e->cut == p->cut_q && e->shape == shape &&
+        e->made_double == p->double_precision)
+        return MDS_OK;
     if (pme) {
         MDS_TRY(mds_short_ewald(&d->split, false, 1e-8, &forces));
-        MDS_TRY(mds_short_ewald(&d->split, false, 1e-12, &energies));
+        MDS_TRY(mds_short_ewald(&d->split, false, p->double_precision ? 1e-15 : 1e-12, &energies));
     } else {
         mds_short_reaction_field(p->cut_q, p->rf_dielectric, &energies);
         forces = energies;
@@ -356,7 +427,10 @@ mds_status GPU_NAME(excluded_set)(mds_device *d)
     for (int k = 0; k <= MDS_SHORT_MAX; k++) {
         a->force[k] = (float)(forces.force_centred[k] / (p->cut_q * p->cut_q * p->cut_q));
         a->pot[k] = energies.pot_centred[k];
+        e->in_double.force[k] = energies.force_centred[k] / (p->cut_q * p->cut_q * p->cut_q);
     }
+    e->in_double.degree = energies.degree_force;
+    e->made_double = p->double_precision;
     a->beyond = !pme ? BEYOND_NOTHING : d->split.kind == MDS_NUM_GAUSSIAN ? BEYOND_ERF : BEYOND_ONE;
     a->beta = d->split.shape;
     a->cut2 = p->cut_q * p->cut_q;
@@ -380,6 +454,15 @@ mds_status GPU_NAME(excluded)(mds_device *d, mds_work work)
     const int           blocks = e->args.triple_blocks + (e->args.n_pairs + TERM_THREADS - 1) / TERM_THREADS;
 
     if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return MDS_OK;
+    if (d->params.double_precision) {
+        const int pairs = 3 * e->args.n_triples + e->args.n_pairs, most = pairs ? (pairs + TERM_THREADS - 1) / TERM_THREADS : 1;
+
+        if (want)
+            GPU_LAUNCH(k_excluded_double<true>, (unsigned)most, TERM_THREADS, 0, d->term_stream, d->view, e->args, e->in_double);
+        else if (pairs)
+            GPU_LAUNCH(k_excluded_double<false>, (unsigned)most, TERM_THREADS, 0, d->term_stream, d->view, e->args, e->in_double);
+        return MDS_OK;
+    }
     if (want && e->sum_q2 > 0) // one block at least: the self energy
         GPU_LAUNCH(k_excluded<true>, (unsigned)(blocks ? blocks : 1), TERM_THREADS, 0, d->term_stream, d->view, e->args);
     else if (blocks)

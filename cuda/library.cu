@@ -47,6 +47,8 @@ FFT_CALL(cufftSetStream, (cufftHandle plan, cudaStream_t stream), (plan, stream)
 FFT_CALL(cufftDestroy, (cufftHandle plan), (plan))
 FFT_CALL(cufftExecR2C, (cufftHandle plan, cufftReal *in, cufftComplex *out), (plan, in, out))
 FFT_CALL(cufftExecC2R, (cufftHandle plan, cufftComplex *in, cufftReal *out), (plan, in, out))
+FFT_CALL(cufftExecD2Z, (cufftHandle plan, cufftDoubleReal *in, cufftDoubleComplex *out), (plan, in, out))
+FFT_CALL(cufftExecZ2D, (cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out), (plan, in, out))
 // the header's names are macros for those of the present version
 BLAS_CALL(cublasCreate_v2, (cublasHandle_t * handle), (handle))
 BLAS_CALL(cublasDestroy_v2, (cublasHandle_t handle), (handle))

@@ -7,6 +7,8 @@
 //   FFT      cuFFT complex to real, which may ruin the waves
 //   gather   forces from derivatives of the weights, to the sums that all stages share (gather.cu)
 //
+// With backend.precision = "double" all of it is done by mesh_double.cu instead.
+//
 // Small meshes go from fixed-point charges to the potential in one block instead (fft.cu); that counts as solve.
 //
 // All of it is queued on the mesh's own stream, beside the pair kernels. When the stop word is set the kernels fall through; the
@@ -20,13 +22,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define FFT_TRY(call)                                                                                        \
-    do {                                                                                                     \
-        const cufftResult fft_error = (call);                                                                \
-        if (fft_error != CUFFT_SUCCESS)                                                                      \
-            MDS_FAIL(fft_error == CUFFT_ALLOC_FAILED ? MDS_E_MEMORY : MDS_E_DEVICE, "%s: cuFFT error %d", #call, (int)fft_error); \
-    } while (0)
 
 mds_status GPU_NAME(mesh_open)(mds_device *d)
 {
@@ -68,6 +63,7 @@ void GPU_NAME(mesh_close)(mds_device *d)
     if (d->mesh_stream) (void)cudaStreamSynchronize(d->mesh_stream);
     forget_mesh(d->mesh);
     forget_tables(d->mesh);
+    GPU_NAME(mesh_double_close)(d->mesh);
     mds_free(d->mesh);
     d->mesh = NULL;
 }
@@ -214,6 +210,7 @@ mds_status GPU_NAME(mesh_set)(mds_device *d)
         MDS_CHECK(p->grid[k] >= p->order, MDS_E_INPUT, "a mesh of %d points is too small for order %d", (int)p->grid[k], (int)p->order);
     if (!d->periodic) return MDS_OK; // the stage says so; a box calls again
     m->view.background = -MDS_COULOMB * d->split.background * charge * charge;
+    if (p->double_precision) return GPU_NAME(mesh_double_set)(d);
     if (m->order != p->order || memcmp(m->planned, p->grid, sizeof m->planned)) MDS_TRY(make_mesh(d, p->order, p->grid));
     return copy_tables(d);
 }
@@ -227,6 +224,7 @@ mds_status GPU_NAME(mesh)(mds_device *d, mds_phase phase, mds_work work)
 
     if (d->params.coulomb != MDS_COULOMB_PME) return MDS_OK;
     MDS_CHECK(d->periodic, MDS_E_INPUT, "PME needs a box");
+    if (d->params.double_precision) return GPU_NAME(mesh_double)(d, phase, work);
     if (all || phase == MDS_SPREAD) MDS_TRY(GPU_NAME(mesh_spread)(d));
     if (m->way == MESH_BLOCK && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_transform)(d, work));
     if (m->way != MESH_BLOCK && (all || phase == MDS_FFT)) {

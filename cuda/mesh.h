@@ -31,6 +31,8 @@ typedef struct {
     double        background;          // energy of a net charge's background times volume, kJ/mol nm^3
 } mesh_view;
 
+typedef struct gpu_mesh_double gpu_mesh_double; // mesh_double.cu
+
 /// How charges become potential: by cuFFT, in one block (fft.cu), by matrix products (dft.cu).
 typedef enum { MESH_CHOOSE, MESH_CUFFT, MESH_BLOCK, MESH_GEMM } mesh_way;
 enum { MESH_DFT_Z, MESH_DFT_Y_RE, MESH_DFT_Y_IM, MESH_DFT_X, MESH_DFT_MATRICES };
@@ -44,6 +46,7 @@ struct gpu_mesh {
     cublasHandle_t blas;               // MESH_GEMM
     const float *dft[MESH_DFT_MATRICES];
     float       *second;               // [as wave] beside it
+    gpu_mesh_double *in_double;        // NULL unless params.double_precision; then it is the mesh, and what is above has no arrays
 };
 
 mds_status GPU_NAME(mesh_spread)(mds_device *d);              // enqueue: charges onto the fixed-point mesh
@@ -55,6 +58,16 @@ mds_status GPU_NAME(mesh_dft_open)(mds_device *d);
 void       GPU_NAME(mesh_dft_close)(gpu_mesh *m);
 mds_status GPU_NAME(mesh_dft)(mds_device *d, bool back);      // enqueue: the transforms as matrix products
 mds_status GPU_NAME(mesh_gather)(mds_device *d);              // enqueue: forces
+mds_status GPU_NAME(mesh_double_set)(mds_device *d);          // the same, all of it in double
+void       GPU_NAME(mesh_double_close)(gpu_mesh *m);
+mds_status GPU_NAME(mesh_double)(mds_device *d, mds_phase phase, mds_work work);
+
+#define FFT_TRY(call)                                                                                        \
+    do {                                                                                                     \
+        const cufftResult fft_error = (call);                                                                \
+        if (fft_error != CUFFT_SUCCESS)                                                                      \
+            MDS_FAIL(fft_error == CUFFT_ALLOC_FAILED ? MDS_E_MEMORY : MDS_E_DEVICE, "%s: cuFFT error %d", #call, (int)fft_error); \
+    } while (0)
 
 /// Launch the kernel of the mesh's order.
 #define MESH_LAUNCH(kernel, d, ...)                                                                          \

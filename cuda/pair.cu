@@ -458,6 +458,7 @@ mds_status GPU_NAME(pair)(mds_device *d, mds_where where, mds_work work)
     if (where == MDS_HALO) return MDS_OK; // one rank has no copies
     MDS_TRY(GPU_NAME(prune)(d));
     if (d->list.n_chunks == 0) return MDS_OK;
+    if (d->params.double_precision) return GPU_NAME(pair_double)(d, work);
     const unsigned    blocks = (unsigned)(d->list.n_chunks + WARPS - 1) / WARPS;
     const pair_args   args = {d->view, d->list, g->lj, g->type, g->matrix, g->type_c4, g->stride, g->form};
     const pair_kernel kernel = energy ? g->energy : g->force;

@@ -130,6 +130,28 @@ template <int n> static __device__ __forceinline__ void term_add_forces(const gp
     if (active && fault) gpu_fault(p->control, fault, p->atom_of[slot[0]]);
 }
 
+/// Force f on a slot, and its units taken off `rest`: what the last atom of a term then gets by term_push_rest. For terms in double.
+static __device__ __forceinline__ void term_push(const gpu_view *p, int slot, const double f[3], long long (&rest)[3], unsigned *fault)
+{
+    const double limit = 576460752303423488.0; // as gpu_add_force_double
+    int          k;
+
+    for (k = 0; k < 3; k++) {
+        const double    scaled = f[k] * (double)GPU_FORCE_SCALE;
+        const bool      fits = fabs(scaled) < limit;
+        const long long units = __double2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0);
+
+        if (!fits) *fault |= isnan(f[k]) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE;
+        atomicAdd(&p->force[slot][k], (unsigned long long)units);
+        rest[k] -= units;
+    }
+}
+
+static __device__ __forceinline__ void term_push_rest(const gpu_view *p, int slot, const long long (&rest)[3])
+{
+    for (int k = 0; k < 3; k++) atomicAdd(&p->force[slot][k], (unsigned long long)rest[k]);
+}
+
 /// Sums over a block of TERM_THREADS of n numbers a thread, in a fixed order. Thread t < n returns the t-th, others 0. Every
 /// thread of the block calls it; `part` is shared.
 template <int n> static __device__ __forceinline__ double term_block_sum(const double (&v)[n], double (&part)[TERM_WARPS][n])

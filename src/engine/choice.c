@@ -18,6 +18,7 @@ void mds_choices_words(const mds_sim *s, mds_text *out)
                      p->split == MDS_SPLIT_PROLATE ? "c" : "beta", p->split_shape, p->order, p->grid[0], p->grid[1], p->grid[2]);
     if (p->list_radius > 0)
         mds_text_add(out, "list %.4f nm every %d steps, inner list %.4f nm; ", p->list_radius, p->list_interval, p->prune_radius);
+    if (p->double_precision) mds_text_add(out, "double precision; ");
     mds_text_add(out, "%s, %d thread%s", s->isa[0] && strcmp(s->isa, "auto") ? s->isa : "best instruction set", s->threads, s->threads == 1 ? "" : "s");
 }
 
@@ -86,9 +87,11 @@ void mds_choices_adopt(mds_sim *s, const mds_checkpoint *chk)
     unused(s, "run.list_interval", mine.list_interval != chk->params.list_interval);
     unused(s, "nonbonded.list_buffer", mine.list_radius != chk->params.list_radius && mine.list_interval == chk->params.list_interval);
     if (strcmp(chk->backend, s->be->name)) {
+        s->params.double_precision = mine.double_precision; // what one backend has no choice in is not another's choice
         mds_warn("the checkpoint was written by backend %s, this run uses %s: the trajectory will differ in rounding", chk->backend,
                  s->be->name);
     } else {
+        unused(s, "backend.precision", mine.double_precision != chk->params.double_precision);
         adopt_isa(s, chk);
         adopt_threads(s, chk);
     }

@@ -223,6 +223,7 @@ mds_status mds_sim_choose(mds_sim *s, bool dynamics)
     p->dt = s->config->run.dt;
     p->constraint_tolerance = s->config->constraints.tolerance;
     p->deterministic = s->config->backend.deterministic != MDS_DETERMINISTIC_NO;
+    p->double_precision = s->config->backend.precision == MDS_PRECISION_DOUBLE;
     MDS_TRY(choose_cutoffs(s));
     MDS_TRY(choose_tail(s));
     MDS_TRY(choose_mesh(s));

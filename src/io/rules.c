@@ -144,7 +144,7 @@ static void check_backend(const checker *ch)
 
     if (!sound(ch, "backend.kind") || !sound(ch, "backend.precision")) return;
     if (c->backend.precision == MDS_PRECISION_DOUBLE && c->backend.kind == MDS_KIND_AUTO) {
-        mds_note("backend.precision = \"double\": the ref backend, which is exact and slow");
+        mds_note("backend.precision = \"double\": the ref backend, which is exact and slow; backend.kind = \"cuda\" has it on a GPU");
         c->backend.kind = MDS_KIND_REF;
         imply(ch, "backend.kind", "backend.precision");
     }
@@ -152,9 +152,9 @@ static void check_backend(const checker *ch)
         c->backend.precision = MDS_PRECISION_DOUBLE; // it has no other
         imply(ch, "backend.precision", "backend.kind");
     }
-    if (c->backend.precision == MDS_PRECISION_DOUBLE && c->backend.kind != MDS_KIND_REF)
+    if (c->backend.precision == MDS_PRECISION_DOUBLE && c->backend.kind == MDS_KIND_CPU)
         broken(ch, MDS_E_UNSUPPORTED, "backend.precision",
-               "only backend.kind = \"ref\" computes in double precision throughout");
+               "only backend.kind = \"ref\" and \"cuda\" compute in double precision throughout");
 }
 
 static void check_nonbonded(const checker *ch)

@@ -226,8 +226,8 @@ const mds_key mds_keys[] = {
      .help = "Instruction set of the CPU kernels."},
     {.name = "backend.precision", CHOICE(backend.precision), .value = "\"mixed\"",
      .choice = {{"mixed", MDS_PRECISION_MIXED}, {"double", MDS_PRECISION_DOUBLE}},
-     .help = "Mixed: pair and mesh forces in single precision, everything that accumulates in double. Double: the `ref` "
-             "backend only."},
+     .help = "Mixed: pair and mesh forces in single precision, everything that accumulates in double. Double: "
+             "`ref` and `cuda` only, slow, for validation and minimisation."},
     {.name = "backend.deterministic", CHOICE(backend.deterministic), .value = "\"yes\"",
      .choice = {{"yes", MDS_DETERMINISTIC_YES}, {"no", MDS_DETERMINISTIC_NO}, {"ranks", MDS_DETERMINISTIC_RANKS}},
      .help = "Yes: same machine kind, same threads, same bits. Ranks: the same bits on any number of ranks (this version "

@@ -141,6 +141,6 @@ bool mds_params_same_forces(const mds_params *a, const mds_params *b)
     return a->lj_modifier == b->lj_modifier && a->coulomb == b->coulomb && a->coulomb_shift == b->coulomb_shift &&
            a->cut_lj == b->cut_lj && a->cut_q == b->cut_q && a->lj_switch == b->lj_switch &&
            a->rf_dielectric == b->rf_dielectric && a->list_radius == b->list_radius && a->prune_radius == b->prune_radius &&
-           a->split == b->split && a->split_shape == b->split_shape && a->order == b->order &&
+           a->split == b->split && a->double_precision == b->double_precision && a->split_shape == b->split_shape && a->order == b->order &&
            !memcmp(a->grid, b->grid, sizeof a->grid);
 }

@@ -317,6 +317,7 @@ typedef struct {
     double         n_degrees;          // degrees of freedom, 1
     uint64_t       seed;
     bool           deterministic;      // false: sums may depend on the order of threads where that is faster
+    bool           double_precision;   // pairs and mesh too; only backends with a choice look at it (cuda, emu)
     // minimiser (FIRE): v <- (1 - mix) v + mix |v| f/|f|
     double mix, max_move;              // 1, nm (largest move of an atom in a step; 0 no limit)
 } mds_params;

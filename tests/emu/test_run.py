@@ -12,6 +12,7 @@ usage: test_run.py CASE
   frames     a trajectory written beside the run has the frames of its steps, on late streams and on a slow disk, whose waits are logged; a
              file that cannot grow ends the run with the right status, and the same command finishes it
   ranges     a profiler sees the stages under their names, in the order of a step, every range closed
+  double     backend.precision = "double": stays with ref far closer than mixed precision does; schedules, restarts, recorded steps keep the bits
 """
 import csv, math, os, re, struct, subprocess, sys, tempfile
 
@@ -228,6 +229,37 @@ def case_ranges():
     after = stages[stages.index("replay") + 1:]
     check(after[:16] == 2 * plain, "the first step after a search and the one recorded after it: %s" % after[:16])
     check({"upload", "search", "poll", "observe", "collect"} <= set(stages), "the others: %s" % sorted(set(stages)))
+
+
+def case_double():
+    fine = {"backend__precision": '"double"'}
+    distance = {}
+    with tempfile.TemporaryDirectory() as a:
+        run("ref", write_conf(a, 648, 50))
+        for name, more in (("double", fine), ("mixed", {})):
+            with tempfile.TemporaryDirectory() as b:
+                run("emu", write_conf(b, 648, 50, **more))
+                p, q = numbers(a), numbers(b)
+                distance[name] = rms(p[:len(p) // 2], q[:len(q) // 2])
+                if more:
+                    energies = max(abs(x - y) / (1 + abs(x)) for u, v in zip(rows(a), rows(b)) for x, y in zip(u, v))
+                    check(energies < 1e-6, "run.csv agrees with ref's: largest relative difference %.2g" % energies)
+    # single-point forces agree to 1e-12 of their rms; 1/2 a t^2 of that is 1e-12 nm, and 100 fs let a difference grow tenfold
+    check(0 < distance["double"] < 1e-11 and distance["mixed"] > 1e-8,
+          "648 atoms, 50 steps: rms difference of x from ref %.2g nm, %.2g nm in mixed precision" % (distance["double"], distance["mixed"]))
+    more = dict(fine, thermostat__kind='"v-rescale"', barostat__kind='"c-rescale"', barostat__tau=0.5, run__list_interval=10)
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
+        run("emu", write_conf(a, 648, 40, **more))
+        run("emu", write_conf(b, 648, 40, **more), EMU_ORDER="random", EMU_LAZY="1", EMU_PROTECT="1")
+        check(state(a) == state(b) and open(a + "/run.csv").read() == open(b + "/run.csv").read(), "the same bits with random order, lazy streams, guarded memory")
+        run("emu", write_conf(c, 648, 15, **more))
+        del more["backend__precision"] # the checkpoint has it
+        run("emu", write_conf(c, 648, 40, **more))
+        check(state(a) == state(c), "a run in two pieces has the same bits: the second goes on in double precision")
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+        run("emu", write_conf(a, 648, 40, output__energy_every=1, **fine))
+        run("emu", write_conf(b, 648, 40, output__energy_every=40, **fine))
+        check(state(a) == state(b), "recorded steps have the bits of single ones")
 
 
 globals()["case_" + sys.argv[1]]()

@@ -9,6 +9,11 @@
         }                                                                                                    \
     } while (0)
 
+bool stage_double(void)
+{
+    return getenv("MDS_DOUBLE") != NULL;
+}
+
 mds_params stage_params(double cut)
 {
     mds_params p = {0};
@@ -24,6 +29,7 @@ mds_params stage_params(double cut)
     p.temperature = 300;
     p.couple_every = 10;
     p.max_move = 0.1;
+    p.double_precision = stage_double();
     return p;
 }
 

@@ -23,6 +23,8 @@ typedef struct {
     double             step;    // of the differences, nm and 1; 0: 2e-4
 } stage;
 
+/// Whether the environment (MDS_DOUBLE) asks for double precision throughout, of a backend that has both: tests then have ref's tolerances.
+bool stage_double(void);
 /// Parameters to start from: LJ and Coulomb plain cut-off `cut`, no shift, no tail, lists a little beyond the cut-off.
 mds_params stage_params(double cut);
 /// Gaussian (beta) or prolate (c) split with this order and a grid of `n` points a side.

@@ -352,6 +352,7 @@ int main(int argc, char **argv)
     small = getenv("MDS_SMALL") != NULL;
     float_force = !strcmp(backend, "ref") ? 0 : !strcmp(backend, "cpu") ? 2e-7 : 2e-6;
     float_energy = !strcmp(backend, "ref") || !strcmp(backend, "cpu") ? 0 : 2e-6;
+    if (stage_double()) float_force = float_energy = 1e-11; // sums of forces in units of 2^-32 kJ/mol/nm
     if (!strcmp(backend, "ref")) {
         distances();
         angles();

@@ -356,7 +356,7 @@ static void cells(void)
 int main(int argc, char **argv)
 {
     backend = argc > 1 ? argv[1] : "ref";
-    is_ref = !strcmp(backend, "ref");
+    is_ref = !strcmp(backend, "ref") || stage_double();
     net_charge();
     excluded();
     two_cutoffs();

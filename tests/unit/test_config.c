@@ -509,7 +509,10 @@ static void test_what_is_not_there_is_refused_by_name(void)
     TEST_FAILS(read_with(SYSTEM, "backend.deterministic=ranks", NULL, &c), MDS_E_UNSUPPORTED,
                "available: \"yes\", \"no\"");
     TEST_FAILS(read_with(SYSTEM, "backend.precision=double", "backend.kind=cpu", &c), MDS_E_UNSUPPORTED,
-               "only backend.kind = \"ref\"");
+               "only backend.kind = \"ref\" and \"cuda\"");
+    TEST_OK(read_with(SYSTEM, "backend.precision=double", "backend.kind=cuda", &c));
+    TEST_TRUE(c.backend.kind == MDS_KIND_CUDA && c.backend.precision == MDS_PRECISION_DOUBLE);
+    mds_config_free(&c);
     TEST_OK(read_with(SYSTEM, "backend.precision=double", NULL, &c));
     TEST_TRUE(c.backend.kind == MDS_KIND_REF);
     mds_config_free(&c);

@@ -154,6 +154,8 @@ static inline float emu_rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double emu_rsqrt(double x) { return 1.0 / sqrt(x); }
 #define rsqrtf emu_rsqrtf
 #define rsqrt emu_rsqrt
+static inline void emu_sincospi(double x, double *s, double *c) { *s = sin(3.14159265358979324 * x), *c = cos(3.14159265358979324 * x); }
+#define sincospi emu_sincospi
 #define __expf(x) expf(x)
 #define __logf(x) logf(x)
 #define __sinf(x) sinf(x)
