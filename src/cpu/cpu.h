@@ -124,8 +124,9 @@ void mds_cpu_list_statistics(const mds_device *device, cpu_list_statistics *out)
 // guard.c: what the list may lack
 /// Squares of the ways since the search that heavy [0] and light [1] atoms may go before the guard must look, nm^2.
 void mds_cpu_guard_limits(const mds_device *device, double limit2[2]);
-/// Whether the list may lack a pair that matters at the present positions (docs/decisions/005-list-buffer.md).
-bool mds_cpu_guard_trips(mds_device *device);
+/// Whether the list may lack a pair that matters at the present positions (docs/decisions/005-list-buffer.md). slots [n]: all atoms
+/// beyond these limits are among them; NULL: n is that of all slots.
+bool mds_cpu_guard_trips(mds_device *device, const int32_t *slots, int32_t n);
 
 // stages
 mds_status mds_cpu_search(mds_device *device, const mds_domain *domain);

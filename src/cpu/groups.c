@@ -150,6 +150,7 @@ static mds_status open_scratch(mds_device *d)
 
     MDS_TRY(mds_alloc(&m->scratch, (size_t)d->n_threads, sizeof *m->scratch));
     MDS_TRY(mds_alloc(&m->sums, (size_t)d->n_threads, sizeof *m->sums));
+    MDS_TRY(mds_alloc(&m->odd, (size_t)d->n_threads * CPU_ODD, sizeof *m->odd));
     for (t = 0; t < d->n_threads; t++) {
         cpu_scratch *s = &m->scratch[t];
 
@@ -271,7 +272,7 @@ void mds_cpu_move_close(mds_device *d)
         mds_free(m->batches[kind].length);
     }
     {
-        void  *part[] = {m->scratch, m->sums, m->kind, m->kind_of, m->water_slot, m->batch_first, m->batch_kind, m->cluster_slot,
+        void  *part[] = {m->scratch, m->sums, m->odd, m->kind, m->kind_of, m->water_slot, m->batch_first, m->batch_kind, m->cluster_slot,
                          m->cluster_size, m->cluster_length, m->net_atom_start, m->net_link_start, m->net_atom, m->net_slot, m->net_pair,
                          m->net_length, m->free_slot, m->role, m->shift, m->waiting, m};
         size_t k;
@@ -377,7 +378,7 @@ void mds_cpu_clear_sums(mds_device *d)
 {
     int t;
 
-    for (t = 0; t < d->n_threads; t++) d->move->sums[t] = (cpu_move_sums){.unsolved = INT32_MAX};
+    for (t = 0; t < d->n_threads; t++) d->move->sums[t] = (cpu_move_sums){.unsolved = INT32_MAX, .odd = d->move->odd + CPU_ODD * (size_t)t};
 }
 
 static void add_tensor(double to[3][3], const double from[3][3])

@@ -4,7 +4,7 @@
 // A pair lacks in the list only if it was beyond list_radius at the search; it matters once it is nearer than the
 // cut-off less a depth, beyond which the force of any pair of its kind stays below a bound (engine/params.c; the depth
 // is 0 where nothing can be said). To get from there to here, its two atoms must have come at least the buffer and the depth:
-// one of them half of it. Such atoms are few; `move` finds whether there are any while it moves them, and only then
+// one of them half of it. Such atoms are few; `move` finds in which groups while it moves them, and only then
 // is each of them compared, exactly, with the atoms around it. ref/move.c does the same with a double loop, so both trip at the
 // same step. docs/decisions/005-list-buffer.md has the numbers and why the largest displacements alone do not do.
 //
@@ -71,17 +71,20 @@ static void way_of(const mds_device *d, int32_t slot, double way[3])
     for (int k = 0; k < 3; k++) way[k] = d->x[slot][k] - d->x_list[slot][k];
 }
 
-/// Atoms beyond their limits into list->fast; also the largest way. -1: too many, or one that is too far.
-static int32_t collect(mds_device *d, guard *g)
+/// Atoms beyond their limits into list->fast; also the largest way, or for a class without such atoms what bounds it. -1: too many, or one
+/// that is too far.
+static int32_t collect(mds_device *d, guard *g, const int32_t *slots, int32_t n_slots)
 {
+    enum { SHARE = 4096 }; // fewer are not worth the threads
     cpu_list     *list = d->list;
     const int32_t most = CPU_FAST(d->n_atoms);
-    int32_t       n = 0, slot;
-    double        heavy2 = 0, light2 = 0;
+    int32_t       n = 0, k;
+    double        heavy2 = slots ? fmax(g->limit2[0], 0) : 0, light2 = slots ? fmax(g->limit2[1], 0) : 0;
 
-#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(max : heavy2, light2)
-    for (slot = 0; slot < d->n_slots; slot++) {
-        double way[3];
+#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(max : heavy2, light2) if (n_slots > SHARE)
+    for (k = 0; k < n_slots; k++) {
+        const int32_t slot = slots ? slots[k] : k;
+        double        way[3];
 
         if (d->atom_of[slot] < 0) continue;
         way_of(d, slot, way);
@@ -184,7 +187,7 @@ static bool look_around(const mds_device *d, const guard *g, const mds_images *i
     return at.lacks;
 }
 
-bool mds_cpu_guard_trips(mds_device *d)
+bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots)
 {
     guard         g;
     int32_t       n, k;
@@ -193,7 +196,7 @@ bool mds_cpu_guard_trips(mds_device *d)
     const int32_t *fast = d->list->fast;
 
     if (!on) return false;
-    n = collect(d, &g);
+    n = collect(d, &g, slots, n_slots);
     if (n < 0 || (n > 0 && !d->params.list_pairwise)) return true;
     const mds_images images = mds_images_of(&d->box);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->n_threads) reduction(|| : trips)

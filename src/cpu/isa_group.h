@@ -90,8 +90,9 @@ VD_INLINE void turn_triangle(const cpu_water_kind *w, const vd u[3], const vd t[
     const vd     p1u = vd_dot(u, p1), p1t = vd_dot(t, p1), p2u = vd_dot(u, p2), p2t = vd_dot(t, p2);
     const vd     b1u = vd_dot(u, now + 3), b1t = vd_dot(t, now + 3), b1n = vd_dot(n, now + 3);
     const vd     b2u = vd_dot(u, now + 6), b2t = vd_dot(t, now + 6), b2n = vd_dot(n, now + 6), an = vd_dot(n, now);
+    // sin psi = q/cos phi, cos psi = root(cos^2 phi - q^2)/cos phi: two roots side by side, not one after the other
     const vd     sin_phi = an * w->inv_ra, cos2_phi = 1 - sin_phi * sin_phi, inv_cos = vd_inv_root(cos2_phi), cos_phi = cos2_phi * inv_cos;
-    const vd     sin_psi = (b1n - b2n) * w->inv_2rc * inv_cos, cos2_psi = 1 - sin_psi * sin_psi, cos_psi = cos2_psi * vd_inv_root(cos2_psi);
+    const vd     q = (b1n - b2n) * w->inv_2rc, both2 = cos2_phi - q * q, sin_psi = q * inv_cos, cos_psi = both2 * vd_inv_root(both2) * inv_cos;
     const vd     ya = w->ra * cos_phi, xb = -w->rc * cos_psi, tilt = w->rc * sin_psi * sin_phi;
     const vd     yb = -w->rb * cos_phi - tilt, yc = -w->rb * cos_phi + tilt;
     const vd     alpha = xb * (p1u - p2u) + p1t * yb + p2t * yc, beta = xb * (p2t - p1t) + p1u * yb + p2u * yc;
@@ -114,7 +115,7 @@ VD_INLINE void turn_triangle(const cpu_water_kind *w, const vd u[3], const vd t[
 VD_INLINE void water_fix_x(batch *b, double inv_h)
 {
     const cpu_water_kind *w = b->water;
-    vd  p1[3], p2[3], now[9], com[3], u[3], t[3], n[3], turned[9], scale;
+    vd  p1[3], p2[3], now[9], com[3], u[3], t[3], n[3], turned[9];
     int k, a;
 
     for (k = 0; k < 3; k++) {
@@ -124,13 +125,15 @@ VD_INLINE void water_fix_x(batch *b, double inv_h)
         com[k] = w->weight_o * now[k] + w->weight_h * (now[3 + k] + now[6 + k]);
         for (a = 0; a < 9; a += 3) now[a + k] -= com[k];
     }
-    vd_cross(p1, p2, n);
-    scale = vd_inv_root(vd_dot(n, n));
-    for (k = 0; k < 3; k++) n[k] *= scale;
+    vd_cross(p1, p2, n); // not yet of length 1, so that neither root waits for the other
     vd_cross(now, n, u);
-    scale = vd_inv_root(vd_dot(u, u));
-    for (k = 0; k < 3; k++) u[k] *= scale;
     vd_cross(n, u, t);
+    const vd scale_n = vd_inv_root(vd_dot(n, n)), scale_u = vd_inv_root(vd_dot(u, u)), scale_t = scale_n * scale_u;
+    for (k = 0; k < 3; k++) {
+        n[k] *= scale_n;
+        u[k] *= scale_u;
+        t[k] *= scale_t;
+    }
     turn_triangle(w, u, t, n, p1, p2, now, turned);
     for (k = 0; k < 3; k++) {
         const vd origin = b->r[k] + com[k];

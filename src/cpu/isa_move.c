@@ -77,6 +77,14 @@ static void find_unsolved(const mds_device *d, const batch *b, cpu_move_sums *su
     }
 }
 
+/// Where to look closer.
+static void note_odd(const batch *b, int atoms, cpu_move_sums *sums)
+{
+    for (int a = 0; a < atoms; a++)
+        for (int l = 0; l < b->n; l++)
+            if (sums->n_odd <= CPU_ODD && sums->n_odd++ < CPU_ODD) sums->odd[sums->n_odd - 1] = b->offset[a * CPU_BATCH + l] / 3;
+}
+
 VD_INLINE void run_op(const mds_device *d, int kind, const cpu_ops *ops, mds_op_kind what, const cpu_op *op, double max_move, batch *b,
                       cpu_move_sums *sums)
 {
@@ -140,8 +148,11 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
             suspect = is_suspect(&b, atoms, b.x, list, ops->limit2);
         } else
             suspect = is_suspect(&b, atoms, b.v, NULL, any_speed);
-        if (suspect) find_unsolved(d, &b, sums);
-        sums->suspect |= suspect;
+        if (suspect) {
+            find_unsolved(d, &b, sums);
+            note_odd(&b, atoms, sums);
+            sums->suspect = true;
+        }
         if (moves) batch_store(&b, atoms, b.x, d->x);
         batch_store(&b, atoms, b.v, d->v);
     }

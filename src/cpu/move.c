@@ -117,7 +117,10 @@ static void run_group(mds_device *d, const cpu_group *g, const cpu_ops *ops, cpu
     memcpy(s->r, s->x, (size_t)g->n * sizeof *s->r);
     for (p = 0; p < ops->n; p++) op_group(d, g, ops, &ops->op[p], s, sums, &solved);
     for (i = 0; i < g->n; i++) {
-        sums->suspect |= !is_near(d, ops, g->slot[i], s->x[i], s->v[i]);
+        if (!is_near(d, ops, g->slot[i], s->x[i], s->v[i])) {
+            sums->suspect = true;
+            sums->n_odd = CPU_ODD + 1; // as if there were too many: all atoms are looked at
+        }
         if (!solved && d->atom_of[g->slot[i]] < sums->unsolved) sums->unsolved = d->atom_of[g->slot[i]];
         memcpy(d->x[g->slot[i]], s->x[i], sizeof s->x[i]);
         memcpy(d->v[g->slot[i]], s->v[i], sizeof s->v[i]);
@@ -188,18 +191,36 @@ static bool has(const mds_op *ops, mds_op_kind kind)
     return false;
 }
 
-/// Atom by atom: what is not finite is a fault, and then a trip; else the guard decides.
-static void look_closer(mds_device *d, bool moved)
+/// The slots where the pass before saw something odd, one after the other; -1: they are too many, or not known.
+static int32_t odd_slots(mds_device *d)
 {
-    int32_t slot, atom = -1;
+    cpu_move *m = d->move;
+    int32_t   n = 0;
 
-    for (slot = 0; slot < d->n_slots; slot++) {
+    for (int t = 0; t < d->n_threads; t++) {
+        if (m->sums[t].n_odd > CPU_ODD) return -1;
+        memmove(m->odd + n, m->sums[t].odd, (size_t)m->sums[t].n_odd * sizeof *m->odd);
+        n += m->sums[t].n_odd;
+    }
+    return n;
+}
+
+/// Atom by atom: what is not finite is a fault, and then a trip; else the guard decides. all: not only where the pass before saw something.
+static void look_closer(mds_device *d, bool moved, bool all)
+{
+    const int32_t  n_odd = all ? -1 : odd_slots(d), n = n_odd < 0 ? d->n_slots : n_odd;
+    const int32_t *odd = n_odd < 0 ? NULL : d->move->odd;
+    int32_t        atom = -1;
+
+    for (int32_t k = 0; k < n; k++) {
+        const int32_t slot = odd ? odd[k] : k;
+
         if (d->atom_of[slot] < 0) continue;
         if (!isfinite(mds_dot(d->x[slot], d->x[slot])) || !isfinite(mds_dot(d->v[slot], d->v[slot])))
             if (atom < 0 || d->atom_of[slot] < atom) atom = d->atom_of[slot];
     }
     if (atom < 0) {
-        d->tripped = moved && mds_cpu_guard_trips(d);
+        d->tripped = moved && mds_cpu_guard_trips(d, odd, n);
         return;
     }
     if (!d->fault) d->fault_atom = atom;
@@ -214,7 +235,7 @@ static void advance(mds_device *d, const double limit2[2])
     // time is a compensated sum, its carry saved with the state: exact to a rounding after any number of steps and
     // the same bits after a resume
     const double step = d->params.dt - d->coupling[MDS_CPL_TIME_CARRY], sum = d->time + step;
-    bool         suspect = d->move->sums->suspect;
+    bool         site = false;
     int32_t      k;
 
     d->coupling[MDS_CPL_TIME_CARRY] = (sum - d->time) - step;
@@ -225,9 +246,9 @@ static void advance(mds_device *d, const double limit2[2])
         const int32_t slot = d->slot_of[s->site[k]];
         const double *x = d->x[slot], *list = d->x_list[slot], way[3] = {x[0] - list[0], x[1] - list[1], x[2] - list[2]};
 
-        suspect |= !(mds_dot(way, way) <= limit2[0]);
+        site |= !(mds_dot(way, way) <= limit2[0]);
     }
-    if (suspect) look_closer(d, true);
+    if (site || d->move->sums->suspect) look_closer(d, true, site);
 }
 
 void mds_cpu_move_flush(mds_device *d)
@@ -237,7 +258,7 @@ void mds_cpu_move_flush(mds_device *d)
     if (!waiting->n) return;
     run_list(d, waiting);
     waiting->n = 0;
-    if (d->move->sums->suspect) look_closer(d, false);
+    if (d->move->sums->suspect) look_closer(d, false, false);
 }
 
 /// KICK, FIX_V, perhaps KICK, DRIFT, FIX_X is one whole KICK, DRIFT, FIX_X: the forces are the same, and what FIX_V takes from the velocities
@@ -300,7 +321,7 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
         return MDS_OK;
     }
     run_list(d, &list);
-    if (d->move->sums->suspect) look_closer(d, false);
+    if (d->move->sums->suspect) look_closer(d, false, false);
     const cpu_measure what = {.half_step = half_step, .forces = mixes || (work & MDS_VIRIAL)};
 
     if (mixes || due) mds_cpu_measure(d, &what);

@@ -12,7 +12,7 @@
 
 /// Kinds of group that are moved by the vector; groups a batch, the lanes of the widest register.
 enum { CPU_WATER, CPU_XH1, CPU_XH2, CPU_XH3, CPU_FREE, CPU_N_GROUPS };
-enum { CPU_BATCH = 8 };
+enum { CPU_BATCH = 8, CPU_ODD = 1024 };
 static const int cpu_group_atoms[CPU_N_GROUPS] = {3, 2, 3, 4, 1};
 
 /// Batches of one kind, in slot order. Lanes beyond `count` repeat the first.
@@ -57,6 +57,7 @@ typedef struct {
     double   fv, ff, vv;
     double   centre_kinetic, centre_virial, extent; // kJ/mol, kJ/mol, nm
     bool     suspect;                               // something moved far or is not finite: look closer
+    int32_t *odd, n_odd;                            // [CPU_ODD] slots of the groups where it is; n_odd > CPU_ODD: not all are there
     int32_t  unsolved;                              // smallest atom id of a group whose constraints failed, or INT32_MAX
     char     pad[64];
 } cpu_move_sums;
@@ -92,6 +93,7 @@ struct cpu_move {
     int32_t  n_max, nc_max;
     cpu_scratch   *scratch;      // [n_threads]
     cpu_move_sums *sums;         // [n_threads]
+    int32_t       *odd;          // [n_threads][CPU_ODD] of the sums
     double (*shift)[3];          // [n_atoms] how far scaling moved x_list (systems with sites)
     // between lists
     struct cpu_ops *waiting; // a list put off by the last call, or n = 0 (move.c)

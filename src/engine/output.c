@@ -298,6 +298,7 @@ mds_status mds_keep(mds_sim *s)
         MDS_TRY(mds_writer_mark(s->writer)); // first: after a failure the state kept before is the one that may still be saved
     else
         keep_counts(s);
+    mds_frame_free_arrays(&s->kept); // not both at once; should there be no memory, the checkpoint on the disk is the last one
     MDS_TRY(s->be->observe(s->dev, MDS_FIELD_X | MDS_FIELD_V, 1));
     MDS_TRY(s->be->collect(s->dev, 1, &s->kept));
     s->kept_trajectory_step = s->last_trajectory_step;
