@@ -140,6 +140,18 @@ static void device_close(mds_device *d)
     mds_free(d);
 }
 
+/// Ways to compute pairs (pair.cu, pair_rows.cu), the default first.
+static const char *flavours(void)
+{
+    return "octet lane tile";
+}
+
+/// The one that `isa` names; else the default: of another backend, for one.
+static const char *flavour_of(const char *isa)
+{
+    return isa && !strcmp(isa, "lane") ? "lane" : isa && !strcmp(isa, "tile") ? "tile" : "octet";
+}
+
 /// What the system gives, in atom order.
 static mds_status copy_system(mds_device *d)
 {
@@ -180,14 +192,14 @@ static mds_status make_arrays(mds_device *d)
     return copy_system(d);
 }
 
-static mds_status fill(mds_device *d, const mds_system *system, const mds_params *params)
+static mds_status fill(mds_device *d, const mds_system *system, const mds_params *params, const char *isa)
 {
     char text[160];
 
     d->system = system;
     d->params = *params;
     MDS_CHECK(devices(0, text, sizeof text) > 0, MDS_E_DEVICE, "no GPU answers: %s", text);
-    snprintf(d->flavour, sizeof d->flavour, "octet");
+    snprintf(d->flavour, sizeof d->flavour, "%s", flavour_of(isa));
     snprintf(d->about, sizeof d->about, "%s: %.150s", GPU_LABEL, text);
     MDS_TRY(make_arrays(d));
     MDS_TRY(GPU_NAME(search_open)(d));
@@ -206,10 +218,9 @@ static mds_status device_open(const mds_system *system, const mds_params *params
     mds_status  status;
 
     (void)threads; // of the host: one is enough
-    (void)isa;
     *out = NULL;
     MDS_TRY(mds_alloc(&d, 1, sizeof *d));
-    status = fill(d, system, params);
+    status = fill(d, system, params, isa);
     if (status != MDS_OK) {
         device_close(d);
         return status;
@@ -221,11 +232,6 @@ static mds_status device_open(const mds_system *system, const mds_params *params
 static const char *describe(const mds_device *d)
 {
     return d->about;
-}
-
-static const char *flavours(void)
-{
-    return "octet";
 }
 
 static const char *flavour(const mds_device *d)

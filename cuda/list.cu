@@ -17,51 +17,22 @@
 // them: in windows of 1024 in shared memory. Chunks are cut from that at every 64 entries. At last all chunks are sorted by length,
 // longest first (sort.cu): the last ones to be computed are short then, and warps end together.
 //
+// Rows. For the row kernels (pair_rows.cu) every octet has a list of its own instead: the atoms near to it, in the order in which they are
+// found, in all images one after another, each with a word that holds its image and which of the octet's atoms count. Rows need no order
+// by octets, no filling between images and no chunks of their own for exclusions. A row's entries may be quads, four atoms in a row of
+// slots (tiles of 8 x 4), taken where one of the four is near. So that warps have equal work, rows are cut into items of equal numbers of atoms.
+//
 // Two passes, count and fill, and sums between: places never depend on who came first. A block's entries lie together, bound ones of
 // all units first, then the free ones.
 //
 // Shared memory: 5.5 KB a warp.
-#include "list.h"
+#include "list_kernel.h"
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
-enum { WARPS = 4, THREADS = WARPS * GPU_WARP, WINDOW = 1024, N_COUNTS = 3 };
-
-/// Of one warp.
-typedef struct {
-    float4   x[GPU_BLOCK];                // i atoms
-    float4   lo[GPU_WARP / GPU_OCTET], hi[GPU_WARP / GPU_OCTET];
-    unsigned window[WINDOW + GPU_WARP];   // free entries not yet in order
-    int      bin[GPU_WARP];
-    int      before[GPU_WARP], block[GPU_WARP]; // of 32 columns: candidates in those before; first candidate, less that
-} list_room;
-
-/// What k_list needs, beside the view.
-typedef struct {
-    gpu_view    view;
-    gpu_brick   brick;
-    const int  *column; // first blocks
-    double      radius;
-    float       radius2;
-    gpu_bounds  octet, block;
-    const int  *excl_start, *excl;
-    int        *count; // rows of n_blocks + 1
-    gpu_chunk  *chunk; // fill:
-    int        *n;
-    unsigned   *j, *allow;
-} list_args;
-
-/// A unit under way, the same in all lanes.
-typedef struct {
-    int      block, lane, image[3];
-    double   shift[3];    // of the i atoms, nm
-    unsigned real;        // i slots with atoms
-    int      n_window;    // entries in the window
-    int      n_free, n_bound; // found so far
-    // where the next go; count: how many there are
-    int      at_chunk, at_bound, at_free, at_word;
-} unit;
+enum { WARPS = 4, THREADS = WARPS * GPU_WARP };
 
 // ---------------------------------------------------------------------------------------------------- boxes
 
@@ -92,71 +63,6 @@ static __global__ void __launch_bounds__(THREADS) k_bounds(gpu_view p, gpu_bound
         block.lo[b] = lo;
         block.hi[b] = hi;
     }
-}
-
-// ------------------------------------------------------------------------------------------- the free entries
-
-/// The first n entries of the window, sorted, to out; of equals the earlier first. Whole warp.
-static __device__ void put_in_order(list_room *s, int lane, int n, unsigned *out)
-{
-    const unsigned before = (1u << lane) - 1;
-    int            first, k, sum = 0;
-
-    s->bin[lane] = 0;
-    __syncwarp();
-    for (first = 0; first < n; first += GPU_WARP) {
-        const int      key = first + lane < n ? gpu_gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
-        const unsigned same = __match_any_sync(GPU_ALL, key);
-
-        if (!(same & before)) s->bin[key] += __popc(same);
-        __syncwarp();
-    }
-    for (k = 0; k < lane; k++) sum += s->bin[k];
-    __syncwarp();
-    s->bin[lane] = sum;
-    __syncwarp();
-    for (first = 0; first < n; first += GPU_WARP) {
-        const int      key = first + lane < n ? gpu_gray_rank(GPU_J_OCTETS(s->window[first + lane])) : 16;
-        const unsigned same = __match_any_sync(GPU_ALL, key);
-        const int      place = s->bin[key] + __popc(same & before);
-
-        if (first + lane < n) out[place] = s->window[first + lane];
-        __syncwarp();
-        if (!(same & before)) s->bin[key] += __popc(same);
-        __syncwarp();
-    }
-}
-
-/// One more free entry from each lane of `who`.
-template <bool FILL> static __device__ __forceinline__ void add_free(const list_args *a, list_room *s, unit *u, unsigned who, unsigned entry)
-{
-    const unsigned mine = 1u << u->lane;
-
-    u->n_free += __popc(who);
-    if (!FILL) return;
-    if (who & mine) s->window[u->n_window + __popc(who & (mine - 1))] = entry;
-    u->n_window += __popc(who);
-    __syncwarp();
-    if (u->n_window < WINDOW) return;
-    put_in_order(s, u->lane, WINDOW, a->j + u->at_free);
-    const unsigned rest = s->window[WINDOW + u->lane];
-    __syncwarp();
-    s->window[u->lane] = rest;
-    u->n_window -= WINDOW;
-    u->at_free += WINDOW;
-    __syncwarp();
-}
-
-/// One more bound entry from each lane of `who`.
-template <bool FILL> static __device__ __forceinline__ void add_bound(const list_args *a, unit *u, unsigned who, unsigned entry, unsigned allow)
-{
-    const unsigned mine = 1u << u->lane;
-    const int      place = u->n_bound + __popc(who & (mine - 1));
-
-    u->n_bound += __popc(who);
-    if (!FILL || !(who & mine)) return;
-    a->j[u->at_bound + place] = entry;
-    a->allow[u->at_word + place] = allow;
 }
 
 // ------------------------------------------------------------------------------------------------- one j block
@@ -196,7 +102,7 @@ static __device__ __forceinline__ unsigned near_octets(const list_args *a, const
 }
 
 /// The atoms of block b that are near the unit's.
-template <bool FILL> static __device__ __forceinline__ void add_block(const list_args *a, list_room *s, unit *u, int b)
+template <bool FILL, bool ROWS> static __device__ __forceinline__ void add_block(const list_args *a, list_room *s, unit *u, int b)
 {
     const int    slot = b * GPU_BLOCK + u->lane, atom = a->view.atom_of[slot];
     const float4 from = a->view.origin[u->block], to = a->view.origin[b], x = a->view.xq[slot];
@@ -213,6 +119,10 @@ template <bool FILL> static __device__ __forceinline__ void add_block(const list
         allow &= ~excluded;
         bound = bound || excluded;
         if (excluded) octets = near_octets(a, s, at[0], at[1], at[2], allow); // what was near may be excluded
+    }
+    if (ROWS) {
+        add_rows<FILL>(a, u, slot, octets, allow);
+        return;
     }
     const unsigned frees = gpu_ballot(octets && !bound);
     const unsigned bounds = gpu_ballot(octets && bound);
@@ -313,7 +223,7 @@ static __device__ __forceinline__ int candidate(const list_room *s, int k)
     return s->block[q] + k;
 }
 
-template <bool FILL> static __device__ void do_unit(const list_args *a, list_room *s, unit *u)
+template <bool FILL, bool ROWS> static __device__ void do_unit(const list_args *a, list_room *s, unit *u)
 {
     const gpu_brick *brick = &a->brick;
     const float4     from = a->view.origin[u->block], lo = a->block.lo[u->block], hi = a->block.hi[u->block];
@@ -340,10 +250,11 @@ template <bool FILL> static __device__ void do_unit(const list_args *a, list_roo
             for (; found; found &= found - 1) {
                 const int other = gpu_shuffle(b, __ffs((int)found) - 1);
 
-                add_block<FILL>(a, s, u, other);
+                add_block<FILL, ROWS>(a, s, u, other);
             }
         }
     }
+    if (ROWS) return;
     const int free_chunks = (u->n_free + GPU_CHUNK - 1) / GPU_CHUNK, bound_chunks = (u->n_bound + GPU_CHUNK - 1) / GPU_CHUNK;
     if (FILL) {
         const int done = u->n_free - u->n_window; // put in order already
@@ -361,7 +272,7 @@ template <bool FILL> static __device__ void do_unit(const list_args *a, list_roo
 }
 
 /// One warp a block: all its units, counted or written.
-template <bool FILL> static __global__ void __launch_bounds__(THREADS, 4) k_list(list_args a)
+template <bool FILL, bool ROWS> static __global__ void __launch_bounds__(THREADS, 4) k_list(list_args a)
 {
     GPU_SHARED(list_room, rooms, [WARPS]);
     list_room *s = &rooms[threadIdx.x / GPU_WARP];
@@ -379,7 +290,9 @@ template <bool FILL> static __global__ void __launch_bounds__(THREADS, 4) k_list
     }
     u.real = gpu_ballot(a.view.atom_of[u.block * GPU_BLOCK + u.lane] >= 0);
     __syncwarp();
-    if (FILL) {
+    if (ROWS) {
+        begin_rows<FILL>(&a, &u);
+    } else if (FILL) {
         const int *chunks = a.count + u.block, *entries = chunks + stride, *words = entries + stride;
 
         u.at_chunk = chunks[0];
@@ -400,8 +313,12 @@ template <bool FILL> static __global__ void __launch_bounds__(THREADS, 4) k_list
             const double z = u.image[2] * a.brick.box.a[2][0] + u.image[1] * a.brick.box.a[1][0];
 
             gpu_image_range(lo[0] + z, hi[0] + z, a.brick.box.a[0][0], a.radius, x);
-            for (u.image[0] = x[0]; u.image[0] <= x[1]; u.image[0]++) do_unit<FILL>(&a, s, &u);
+            for (u.image[0] = x[0]; u.image[0] <= x[1]; u.image[0]++) do_unit<FILL, ROWS>(&a, s, &u);
         }
+    }
+    if (ROWS) {
+        end_rows<FILL>(&a, &u);
+        return;
     }
     if (FILL || u.lane) return;
     a.count[u.block] = u.at_chunk;
@@ -431,6 +348,12 @@ static list_args arguments(const mds_device *d)
     a.n = s->fresh.n;
     a.j = s->outer.j;
     a.allow = s->outer.allow;
+    a.shift = s->rows.shift;
+    a.per_item = d->view.n_blocks < 512 ? 128 : d->view.n_blocks < 2048 ? 256 : 512; // enough warps for any chip, then longer ones
+    memcpy(a.most, s->rows.most, sizeof a.most);
+    a.item = s->row_item;
+    a.row = s->row_outer;
+    a.word = s->word_outer;
     return a;
 }
 
@@ -449,6 +372,42 @@ static mds_status reserve(mds_device *d, const long long total[N_COUNTS])
     return gpu_room(&s->outer.allow, &s->outer.allow_room, total[2]);
 }
 
+/// Largest numbers of images of a block in the brick that come within the radius of it; zeros without a box. Returns how many images that makes.
+static long long most_images(const gpu_brick *b, double radius, int most[3])
+{
+    const double(*a)[3] = b->box.a, r = radius + 0.001;
+
+    most[0] = most[1] = most[2] = 0;
+    if (!b->periodic) return 1;
+    most[2] = (int)(1 + r / a[2][2]);
+    most[1] = (int)(1 + (r + most[2] * fabs(a[2][1])) / a[1][1]);
+    most[0] = (int)(1 + (r + most[2] * fabs(a[2][0]) + most[1] * fabs(a[1][0])) / a[0][0]);
+    return (2LL * most[0] + 1) * (2 * most[1] + 1) * (2 * most[2] + 1);
+}
+
+/// The list in rows.
+static mds_status build_rows(mds_device *d)
+{
+    gpu_search    *s = d->search;
+    const int      n = d->view.n_blocks * OCTETS;
+    const unsigned grid = (unsigned)(d->view.n_blocks + WARPS - 1) / WARPS;
+
+    d->list = gpu_list{};
+    MDS_TRY(gpu_room(&s->count, &s->count_room, N_ROW_COUNTS * ((size_t)n + 1)));
+    GPU_LAUNCH((k_list<false, true>), grid, THREADS, 0, d->stream, arguments(d));
+    MDS_TRY(GPU_NAME(scan)(d, &s->scan, s->count, N_ROW_COUNTS, (size_t)n));
+    GPU_TRY(cudaMemcpyAsync(s->totals, s->scan.total, N_ROW_COUNTS * sizeof *s->totals, cudaMemcpyDeviceToHost, d->stream));
+    GPU_TRY(cudaStreamSynchronize(d->stream));
+    const long long entries = s->totals[0], items = s->totals[1];
+    MDS_CHECK(entries << s->rows.shift < INT_MAX, MDS_E_UNSUPPORTED, "a pair list of %lld entries is too long", entries);
+    MDS_TRY(gpu_room(&s->row_item, &s->row_item_room, items));
+    MDS_TRY(gpu_room(&s->row_outer, &s->row_room[0], n));
+    MDS_TRY(gpu_room(&s->outer.j, &s->outer.j_room, entries));
+    MDS_TRY(gpu_room(&s->word_outer, &s->word_room[0], entries << s->rows.shift));
+    GPU_LAUNCH((k_list<true, true>), grid, THREADS, 0, d->stream, arguments(d));
+    return GPU_NAME(rows_reset)(d, s->totals);
+}
+
 mds_status GPU_NAME(list_build)(mds_device *d)
 {
     gpu_search    *s = d->search;
@@ -461,12 +420,16 @@ mds_status GPU_NAME(list_build)(mds_device *d)
     MDS_TRY(gpu_room(&s->block.hi, &s->block_room[1], n));
     MDS_TRY(gpu_room(&s->count, &s->count_room, N_COUNTS * ((size_t)n + 1)));
     GPU_LAUNCH(k_bounds, grid, THREADS, 0, d->stream, d->view, s->octet, s->block);
-    GPU_LAUNCH(k_list<false>, grid, THREADS, 0, d->stream, arguments(d));
+    s->rows = gpu_rows{};
+    s->rows.shift = !strcmp(d->flavour, "tile") ? 2 : 0;
+    // the double kernel knows chunks alone
+    if (!d->params.double_precision && strcmp(d->flavour, "octet") && most_images(&s->brick, s->radius_outer, s->rows.most) <= GPU_MOST_IMAGES) return build_rows(d);
+    GPU_LAUNCH((k_list<false, false>), grid, THREADS, 0, d->stream, arguments(d));
     MDS_TRY(GPU_NAME(scan)(d, &s->scan, s->count, N_COUNTS, (size_t)n));
     GPU_TRY(cudaMemcpyAsync(s->totals, s->scan.total, N_COUNTS * sizeof *s->totals, cudaMemcpyDeviceToHost, d->stream));
     GPU_TRY(cudaStreamSynchronize(d->stream));
     MDS_TRY(reserve(d, s->totals));
-    GPU_LAUNCH(k_list<true>, grid, THREADS, 0, d->stream, arguments(d));
+    GPU_LAUNCH((k_list<true, false>), grid, THREADS, 0, d->stream, arguments(d));
     MDS_TRY(GPU_NAME(list_sort)(d, (int)s->totals[0]));
     return GPU_NAME(prune_reset)(d, s->totals);
 }
@@ -510,6 +473,7 @@ void GPU_NAME(list_close)(mds_device *d)
     drop(&s->fresh);
     drop(&s->outer);
     drop(&s->inner);
-    const void *const memory[] = {s->excl_start, s->excl, s->octet.lo, s->octet.hi, s->block.lo, s->block.hi, s->count, s->bin, s->tally};
+    const void *const memory[] = {s->excl_start, s->excl, s->octet.lo, s->octet.hi, s->block.lo, s->block.hi, s->count, s->bin, s->tally,
+                                  s->row_item, s->row_outer, s->row_inner, s->word_outer, s->word_inner};
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
 }

@@ -24,12 +24,9 @@
 
 #include <math.h>
 
-enum { THREADS = 128, WARPS = THREADS / GPU_WARP, OCTETS = GPU_BLOCK / GPU_OCTET };
-enum { N_TERMS = 8 }; // LJ, Coulomb, virial xx xy xz yy yz zz
+enum { THREADS = PAIR_THREADS, WARPS = THREADS / GPU_WARP, OCTETS = GPU_BLOCK / GPU_OCTET };
 #define EVERYWHERE 4e9 // nm: what stands for no cut-off
 #define FAR 1e15f      // nm: beyond it, and its square still fits a float
-
-typedef void (*pair_kernel)(pair_args);
 
 struct gpu_pair {
     int     rule;                // PAIR_GEOMETRIC ..
@@ -41,7 +38,7 @@ struct gpu_pair {
     int    *type;                // [n_slots] device
     size_t  lj_room, type_room;
     pair_form   form;
-    pair_kernel force, energy;
+    pair_kernel force[2], energy[2]; // of the list in chunks and of that in rows
     unsigned    most_blocks;     // of the energy kernel: what the chip holds at once, so that few warps add to the sums
 };
 
@@ -100,64 +97,12 @@ static __device__ __forceinline__ float along(const float h[3][3], const int ima
     return (float)image[0] * h[0][k] + (float)image[1] * h[1][k] + (float)image[2] * h[2][k];
 }
 
-/// Kilojoules to units of the sums. Limits are tighter than those of gpu_add_sum, so that a thousand terms at the limit still fit:
-/// a start with atoms on top of each other must not look like a minimum.
-static __device__ __forceinline__ unsigned long long to_units(float v, unsigned *fault)
-{
-    const float limit = 9007199254740992.0f, scaled = v * GPU_SUM_SCALE; // 2^53
-    const bool  fits = fabsf(scaled) < limit;
-
-    if (!fits) *fault |= isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE;
-    return (unsigned long long)__float2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0f);
-}
-
-/// Sums of all lanes to control, once a warp.
-static __device__ __forceinline__ void put_sums(gpu_control *c, unsigned long long sum[N_TERMS], unsigned fault, int lane)
-{
-    int bit = 1, n = N_TERMS / 2, t;
-
-    GPU_UNROLL
-    for (; n > 0; n /= 2, bit *= 2)
-        GPU_UNROLL
-        for (t = 0; t < n; t++) {
-            const unsigned long long give = lane & bit ? sum[t] : sum[t + n];
-
-            sum[t] = lane & bit ? sum[t + n] : sum[t];
-            sum[t] += __shfl_xor_sync(GPU_ALL, give, bit);
-        }
-    sum[0] += __shfl_xor_sync(GPU_ALL, sum[0], 8);
-    sum[0] += __shfl_xor_sync(GPU_ALL, sum[0], 16);
-    const int term = (lane & 1) * 4 + (lane & 2) + (lane >> 2 & 1); // of eight, which this lane has
-    if (lane < N_TERMS && term < 2) atomicAdd(&c->sum[GPU_ENERGY + (term ? MDS_EN_COUL : MDS_EN_LJ)], sum[0]);
-    if (lane < N_TERMS && term >= 2) {
-        const int k = term < 5 ? 0 : term < 7 ? 1 : 2, l = term < 5 ? term - 2 : term < 7 ? term - 4 : 2;
-
-        atomicAdd(&c->sum[GPU_VIRIAL + 3 * k + l], sum[0]);
-        if (k != l) atomicAdd(&c->sum[GPU_VIRIAL + 3 * l + k], sum[0]);
-    }
-    if (fault) gpu_fault(c, fault, GPU_NO_ATOM);
-}
-
-/// Energies and virial of a chunk, in floats of its own.
-typedef struct {
-    float lj, q, xx, xy, xz, yy, yz, zz;
-} chunk_sums;
-
-static __device__ __forceinline__ void add_virial(chunk_sums *s, float x, float y, float z, float fx, float fy, float fz)
-{
-    s->xx += x * fx;
-    s->xy += x * fy;
-    s->xz += x * fz;
-    s->yy += y * fy;
-    s->yz += y * fz;
-    s->zz += z * fz;
-}
 
 /// Four entries against the block. WORDS: the chunk has words that say which pairs count. Without them whatever the lanes compute beside
 /// the octets of their entries are pairs of the list's owner all the same, only farther apart, so nothing needs to be masked but filling.
 template <int ENERGY, int RULE, int FORM, int DEGREE, int WORDS>
 static __device__ __forceinline__ void do_step(const pair_args *a, uint4 four, const unsigned *words, float3 base, int lane, atoms_i *i,
-                                               chunk_sums *s)
+                                               pair_sums *s)
 {
     const int      row = lane / GPU_OCTET, component = lane % GPU_OCTET;
     const unsigned mine = row == 0 ? four.x : row == 1 ? four.y : row == 2 ? four.z : four.w;
@@ -203,15 +148,15 @@ static __device__ __forceinline__ void do_step(const pair_args *a, uint4 four, c
         i->fy[o] -= f * dy;
         i->fz[o] -= f * dz;
     }
-    if (ENERGY) add_virial(s, x, y, z, fx, fy, fz);
+    if (ENERGY) pair_add_virial(s, x, y, z, fx, fy, fz);
     const float f = pair_sum_row(fx, fy, fz, lane);
     if (component < 3 && GPU_J_OCTETS(mine)) gpu_add_force(&a->view, j, component, f);
 }
 
 /// Forces of a chunk on its block, and its sums to those of the lane.
 template <int ENERGY>
-static __device__ __forceinline__ void end_chunk(const pair_args *a, int block, int lane, const atoms_i *i, chunk_sums *s,
-                                                 unsigned long long sum[N_TERMS], unsigned *fault)
+static __device__ __forceinline__ void end_chunk(const pair_args *a, int block, int lane, const atoms_i *i, pair_sums *s,
+                                                 unsigned long long sum[PAIR_N_TERMS], unsigned *fault)
 {
     const int row = lane / GPU_OCTET, slot = GPU_BLOCK * block + lane % GPU_OCTET;
     int       o;
@@ -223,10 +168,8 @@ static __device__ __forceinline__ void end_chunk(const pair_args *a, int block, 
     }
     if (ENERGY) {
         GPU_UNROLL
-        for (o = 0; o < OCTETS; o++) add_virial(s, i->x[o], i->y[o], i->z[o], i->fx[o], i->fy[o], i->fz[o]);
-        const float term[N_TERMS] = {s->lj, s->q, -0.5f * s->xx, -0.5f * s->xy, -0.5f * s->xz, -0.5f * s->yy, -0.5f * s->yz, -0.5f * s->zz};
-        GPU_UNROLL
-        for (o = 0; o < N_TERMS; o++) sum[o] += to_units(term[o], fault);
+        for (o = 0; o < OCTETS; o++) pair_add_virial(s, i->x[o], i->y[o], i->z[o], i->fx[o], i->fy[o], i->fz[o]);
+        pair_add_sums(s, sum, fault);
     }
 }
 
@@ -237,7 +180,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : FORM != PAIR_ONE_
     enum { APART = FORM == PAIR_ONE_CUT && !ENERGY }; // a loop of their own for chunks without words, where speed counts
     const gpu_control *control = a.view.control;
     const int          lane = (int)threadIdx.x % GPU_WARP, n_warps = (int)gridDim.x * WARPS;
-    unsigned long long sum[N_TERMS] = {0, 0, 0, 0, 0, 0, 0, 0};
+    unsigned long long sum[PAIR_N_TERMS] = {0, 0, 0, 0, 0, 0, 0, 0};
     unsigned           fault = 0;
     int                c, e;
 
@@ -252,7 +195,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : FORM != PAIR_ONE_
                                 origin.z + along(control->raster, chunk.image, 2)};
         const float3    rest = {along(control->rest, chunk.image, 0), along(control->rest, chunk.image, 1),
                                 along(control->rest, chunk.image, 2)};
-        chunk_sums      s = {0, 0, 0, 0, 0, 0, 0, 0};
+        pair_sums      s = {0, 0, 0, 0, 0, 0, 0, 0};
         atoms_i         i;
 
         load_block<RULE>(&a, chunk.block, lane, rest, &i);
@@ -265,27 +208,12 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : FORM != PAIR_ONE_
         }
         end_chunk<ENERGY>(&a, chunk.block, lane, &i, &s, sum, &fault);
     }
-    if (ENERGY) put_sums(a.view.control, sum, fault, lane);
+    if (ENERGY) pair_put_sums(a.view.control, sum, fault, lane);
 }
 
 // ------------------------------------------------------------------------------------------- constants
 
-/// Which kernels there are: those that runs use much, and one for everything else of a rule and form.
-static const pair_kernel force_kernel[PAIR_N_RULES][PAIR_N_FORMS][4] = {
-#define ONE_CUT(rule) {k_pair<0, rule, PAIR_ONE_CUT, PAIR_NO_COULOMB>, k_pair<0, rule, PAIR_ONE_CUT, 0>, \
-                       k_pair<0, rule, PAIR_ONE_CUT, 7>, k_pair<0, rule, PAIR_ONE_CUT, PAIR_ANY>}
-#define ANY(energy, rule, form) k_pair<energy, rule, form, PAIR_ANY>
-#define MODIFIED(rule, form) {ANY(0, rule, form), k_pair<0, rule, form, 7>, k_pair<0, rule, form, 7>, ANY(0, rule, form)}
-#define FORCE(rule)                                                                                          \
-    {ONE_CUT(rule),                                                                                          \
-     {ANY(0, rule, PAIR_TWO_CUTS), ANY(0, rule, PAIR_TWO_CUTS), ANY(0, rule, PAIR_TWO_CUTS), ANY(0, rule, PAIR_TWO_CUTS)},       \
-     MODIFIED(rule, PAIR_SWITCH),                                                                            \
-     MODIFIED(rule, PAIR_FORCE_SWITCH)}
-    FORCE(PAIR_GEOMETRIC), FORCE(PAIR_LORENTZ), FORCE(PAIR_MATRIX)};
-static const pair_kernel energy_kernel[PAIR_N_RULES][PAIR_N_FORMS] = {
-#define ENERGY_OF(rule)                                                                                      \
-    {ANY(1, rule, PAIR_TWO_CUTS), ANY(1, rule, PAIR_TWO_CUTS), ANY(1, rule, PAIR_SWITCH), ANY(1, rule, PAIR_FORCE_SWITCH)}
-    ENERGY_OF(PAIR_GEOMETRIC), ENERGY_OF(PAIR_LORENTZ), ENERGY_OF(PAIR_MATRIX)};
+static const pair_kernels octet_kernels = PAIR_KERNELS(k_pair);
 
 /// Parameters of one type by the rule. False where it has none: the matrix must do.
 static bool type_parameters(int rule, double c6, double c12, float2 *out)
@@ -430,8 +358,11 @@ mds_status GPU_NAME(pair_set)(mds_device *d)
     form = set_lj_form(p, &g->form);
     if (form == PAIR_TWO_CUTS && cut_lj == cut_q && !g->type_c4) form = PAIR_ONE_CUT;
     degree = !charged ? 0 : g->form.degree_force == 0 ? 1 : g->form.degree_force <= 7 ? 2 : 3;
-    g->force = force_kernel[g->rule][form][degree];
-    g->energy = energy_kernel[g->rule][form];
+    const pair_kernels *const all[2] = {&octet_kernels, GPU_NAME(pair_row_kernels)()};
+    for (int k = 0; k < 2; k++) {
+        g->force[k] = all[k]->force[g->rule][form][degree];
+        g->energy[k] = all[k]->energy[g->rule][form];
+    }
     return MDS_OK;
 }
 
@@ -457,11 +388,12 @@ mds_status GPU_NAME(pair)(mds_device *d, mds_where where, mds_work work)
 
     if (where == MDS_HALO) return MDS_OK; // one rank has no copies
     MDS_TRY(GPU_NAME(prune)(d));
-    if (d->list.n_chunks == 0) return MDS_OK;
+    const int rows = d->search->rows.n_items > 0, n = rows ? d->search->rows.n_items : d->list.n_chunks; // a warp each
+    if (n == 0) return MDS_OK;
     if (d->params.double_precision) return GPU_NAME(pair_double)(d, work);
-    const unsigned    blocks = (unsigned)(d->list.n_chunks + WARPS - 1) / WARPS;
-    const pair_args   args = {d->view, d->list, g->lj, g->type, g->matrix, g->type_c4, g->stride, g->form};
-    const pair_kernel kernel = energy ? g->energy : g->force;
+    const unsigned    blocks = (unsigned)(n + WARPS - 1) / WARPS;
+    const pair_args   args = {d->view, d->list, d->search->rows, g->lj, g->type, g->matrix, g->type_c4, g->stride, g->form};
+    const pair_kernel kernel = energy ? g->energy[rows] : g->force[rows];
     GPU_LAUNCH(kernel, energy && blocks > g->most_blocks ? g->most_blocks : blocks, THREADS, 0, d->stream, args);
     return MDS_OK;
 }

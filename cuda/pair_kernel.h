@@ -15,7 +15,7 @@
 #ifndef MDS_CUDA_PAIR_KERNEL_H
 #define MDS_CUDA_PAIR_KERNEL_H
 
-#include "device.h"
+#include "search.h"
 
 enum { PAIR_GEOMETRIC, PAIR_LORENTZ, PAIR_MATRIX, PAIR_N_RULES };
 /// One cut-off, LJ cut or shifted, no 12-6-4; the same with two cut-offs and 12-6-4; with modifiers of LJ, likewise.
@@ -37,7 +37,8 @@ typedef struct {
 
 typedef struct {
     gpu_view      view;
-    gpu_list      list;
+    gpu_list      list; // this
+    gpu_rows      rows; // or this
     const float2 *lj;     // [n_slots] a and b of the rules; not of the matrix
     const int    *type;   // [n_slots] of the matrix
     const float2 *matrix; // [stride][stride] C12, C6
@@ -45,6 +46,35 @@ typedef struct {
     int           stride;
     pair_form     form;
 } pair_args;
+
+enum { PAIR_THREADS = 128, PAIR_N_TERMS = 8 }; // of a block; LJ, Coulomb, virial xx xy xz yy yz zz
+
+typedef void (*pair_kernel)(pair_args);
+
+/// Which kernels there are: those that runs use much, and one for everything else of a rule and form. Columns: no Coulomb, 1/r alone,
+/// P up to degree 7, any P.
+typedef struct {
+    pair_kernel force[PAIR_N_RULES][PAIR_N_FORMS][4], energy[PAIR_N_RULES][PAIR_N_FORMS];
+} pair_kernels;
+#define PAIR_ONE_CUT_OF(k, rule) {k<0, rule, PAIR_ONE_CUT, PAIR_NO_COULOMB>, k<0, rule, PAIR_ONE_CUT, 0>, \
+                                  k<0, rule, PAIR_ONE_CUT, 7>, k<0, rule, PAIR_ONE_CUT, PAIR_ANY>}
+#define PAIR_ANY_OF(k, energy, rule, form) k<energy, rule, form, PAIR_ANY>
+#define PAIR_MODIFIED_OF(k, rule, form) {PAIR_ANY_OF(k, 0, rule, form), k<0, rule, form, 7>, k<0, rule, form, 7>, PAIR_ANY_OF(k, 0, rule, form)}
+#define PAIR_FORCE_OF(k, rule)                                                                               \
+    {PAIR_ONE_CUT_OF(k, rule),                                                                               \
+     {PAIR_ANY_OF(k, 0, rule, PAIR_TWO_CUTS), PAIR_ANY_OF(k, 0, rule, PAIR_TWO_CUTS), PAIR_ANY_OF(k, 0, rule, PAIR_TWO_CUTS), \
+      PAIR_ANY_OF(k, 0, rule, PAIR_TWO_CUTS)},                                                               \
+     PAIR_MODIFIED_OF(k, rule, PAIR_SWITCH),                                                                 \
+     PAIR_MODIFIED_OF(k, rule, PAIR_FORCE_SWITCH)}
+#define PAIR_ENERGY_OF(k, rule)                                                                              \
+    {PAIR_ANY_OF(k, 1, rule, PAIR_TWO_CUTS), PAIR_ANY_OF(k, 1, rule, PAIR_TWO_CUTS), PAIR_ANY_OF(k, 1, rule, PAIR_SWITCH), \
+     PAIR_ANY_OF(k, 1, rule, PAIR_FORCE_SWITCH)}
+/// All kernels of a template k<energy, rule, form, degree>.
+#define PAIR_KERNELS(k)                                                                                      \
+    {{PAIR_FORCE_OF(k, PAIR_GEOMETRIC), PAIR_FORCE_OF(k, PAIR_LORENTZ), PAIR_FORCE_OF(k, PAIR_MATRIX)},      \
+     {PAIR_ENERGY_OF(k, PAIR_GEOMETRIC), PAIR_ENERGY_OF(k, PAIR_LORENTZ), PAIR_ENERGY_OF(k, PAIR_MATRIX)}}
+/// Those for the list in rows (pair_rows.cu).
+const pair_kernels *GPU_NAME(pair_row_kernels)(void);
 
 /// What a pair is made of, beside its distance.
 typedef struct {
@@ -187,6 +217,71 @@ static __device__ __forceinline__ float pair_sum_rows(float x, float y, float z,
     const float give_2 = upper || odd ? sum : z; // of odd rows both have y
     sum = upper && !odd ? z : sum;
     return sum + __shfl_xor_sync(GPU_ALL, give_2, 16);
+}
+
+// --------------------------------------------------------------------------------------- energies and virial
+
+/// Kilojoules to units of the sums. Limits are tighter than those of gpu_add_sum, so that a thousand terms at the limit still fit:
+/// a start with atoms on top of each other must not look like a minimum.
+static __device__ __forceinline__ unsigned long long pair_units(float v, unsigned *fault)
+{
+    const float limit = 9007199254740992.0f, scaled = v * GPU_SUM_SCALE; // 2^53
+    const bool  fits = fabsf(scaled) < limit;
+
+    if (!fits) *fault |= isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE;
+    return (unsigned long long)__float2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0f);
+}
+
+/// Sums of all lanes to control, once a warp.
+static __device__ __forceinline__ void pair_put_sums(gpu_control *c, unsigned long long sum[PAIR_N_TERMS], unsigned fault, int lane)
+{
+    int bit = 1, n = PAIR_N_TERMS / 2, t;
+
+    GPU_UNROLL
+    for (; n > 0; n /= 2, bit *= 2)
+        GPU_UNROLL
+        for (t = 0; t < n; t++) {
+            const unsigned long long give = lane & bit ? sum[t] : sum[t + n];
+
+            sum[t] = lane & bit ? sum[t + n] : sum[t];
+            sum[t] += __shfl_xor_sync(GPU_ALL, give, bit);
+        }
+    sum[0] += __shfl_xor_sync(GPU_ALL, sum[0], 8);
+    sum[0] += __shfl_xor_sync(GPU_ALL, sum[0], 16);
+    const int term = (lane & 1) * 4 + (lane & 2) + (lane >> 2 & 1); // of eight, which this lane has
+    if (lane < PAIR_N_TERMS && term < 2) atomicAdd(&c->sum[GPU_ENERGY + (term ? MDS_EN_COUL : MDS_EN_LJ)], sum[0]);
+    if (lane < PAIR_N_TERMS && term >= 2) {
+        const int k = term < 5 ? 0 : term < 7 ? 1 : 2, l = term < 5 ? term - 2 : term < 7 ? term - 4 : 2;
+
+        atomicAdd(&c->sum[GPU_VIRIAL + 3 * k + l], sum[0]);
+        if (k != l) atomicAdd(&c->sum[GPU_VIRIAL + 3 * l + k], sum[0]);
+    }
+    if (fault) gpu_fault(c, fault, GPU_NO_ATOM);
+}
+
+/// Energies and virial of a chunk, in floats of its own.
+typedef struct {
+    float lj, q, xx, xy, xz, yy, yz, zz;
+} pair_sums;
+
+static __device__ __forceinline__ void pair_add_virial(pair_sums *s, float x, float y, float z, float fx, float fy, float fz)
+{
+    s->xx += x * fx;
+    s->xy += x * fy;
+    s->xz += x * fz;
+    s->yy += y * fy;
+    s->yz += y * fz;
+    s->zz += z * fz;
+}
+
+/// Sums of a chunk to those of the lane.
+static __device__ __forceinline__ void pair_add_sums(const pair_sums *s, unsigned long long sum[PAIR_N_TERMS], unsigned *fault)
+{
+    const float term[PAIR_N_TERMS] = {s->lj, s->q, -0.5f * s->xx, -0.5f * s->xy, -0.5f * s->xz, -0.5f * s->yy, -0.5f * s->yz, -0.5f * s->zz};
+    int         k;
+
+    GPU_UNROLL
+    for (k = 0; k < PAIR_N_TERMS; k++) sum[k] += pair_units(term[k], fault);
 }
 
 #endif

@@ -11,9 +11,11 @@
 // the atoms does that in passing where it can (survey.h). k_prune ends at once unless pruning is due. Else a warp takes a chunk of the
 // outer list, the i atoms in shared memory and up to two entries a lane, tries the atoms of the octets that an entry had, drops what is far, sorts the rest by octets as list.cu does (a match of lanes gives ranks) and writes it where
 // the outer chunk begins: the inner list has the chunks of the outer one, only shorter.
+// k_prune_rows does the same for a list in rows: a warp an octet, 32 atoms a turn, packed by ballots.
 //
 // The largest two of all are the same in any order, so decisions do not depend on the order of blocks.
 #include "prune.h"
+#include "rows.h"
 
 #include <math.h>
 
@@ -198,6 +200,64 @@ static __global__ void __launch_bounds__(THREADS) k_prune(prune_args a)
     if (c < a.outer.n_chunks) prune_chunk(&a, &rooms[threadIdx.x / GPU_WARP], x, c, lane);
 }
 
+// ---------------------------------------------------------------------------------------------------- rows
+
+/// A row of the outer list to one of the inner: 32 atoms a turn, a lane each, against the octet's eight.
+static __device__ void prune_row(const prune_args *a, float4 *xi, const gpu_image *image, const float4 *x, int octet, int lane)
+{
+    const gpu_rows *r = &a->rows;
+    const int       first = r->first[octet], n = r->n[octet] << r->shift;
+    const float4    base = a->view.origin[octet / (GPU_BLOCK / GPU_OCTET)];
+    int             at, k, kept = 0;
+
+    if (lane < GPU_OCTET) xi[lane] = x[GPU_OCTET * octet + lane];
+    __syncwarp();
+    for (at = 0; at < n; at += GPU_WARP) {
+        const int      pos = at + lane, lead = lane >> r->shift << r->shift;
+        const unsigned word = pos < n ? r->word[(first << r->shift) + pos] : 0;
+        const int      slot = pos < n ? gpu_row_slot(r, first, pos) : octet * GPU_OCTET;
+        const float3   p = gpu_row_place(x[slot], a->view.origin[slot / GPU_BLOCK], base, &image[word >> 8]);
+        float          best = 2 * GPU_NOWHERE; // of none
+
+        for (k = 0; k < GPU_OCTET; k++) {
+            const float dx = xi[k].x - p.x, dy = xi[k].y - p.y, dz = xi[k].z - p.z;
+
+            if (word >> k & 1) best = fminf(best, dx * dx + dy * dy + dz * dz);
+        }
+        unsigned who = gpu_ballot(best <= a->radius2);
+        if (r->shift) {
+            who |= who >> 1;
+            who = (who | who >> 2) & 0x11111111u; // the first of each four
+        }
+        const int to = first + kept + __popc(who & ((1u << lead) - 1));
+        kept += __popc(who);
+        if (!(who >> lead & 1)) continue;
+        if (lane == lead) a->j[to] = (unsigned)slot >> r->shift;
+        a->word[(to << r->shift) + (lane - lead)] = (unsigned short)word;
+    }
+    if (lane == 0) a->row[octet] = kept;
+}
+
+/// One warp a row, where pruning is due. Also notes the positions that it was made for.
+static __global__ void __launch_bounds__(THREADS) k_prune_rows(prune_args a)
+{
+    GPU_SHARED(float4, x_i, [WARPS][GPU_OCTET]);
+    GPU_SHARED(gpu_image, image, [GPU_MOST_IMAGES]);
+    const int due = a.state->due, warp = (int)threadIdx.x / GPU_WARP, octet = (int)blockIdx.x * WARPS + warp;
+    int       i;
+
+    if (a.view.control->tripped || !due) return;
+    const float4 *x = due == 2 ? a.x_ahead : a.view.xq;
+    gpu_row_images(&a.rows, a.view.control, image, (int)threadIdx.x, THREADS);
+    for (i = (int)(blockIdx.x * THREADS + threadIdx.x); i < a.view.n_slots; i += (int)gridDim.x * THREADS) {
+        const float4 now = x[i];
+
+        a.x_prune[i] = make_float4(now.x, now.y, now.z, a.x_prune[i].w);
+    }
+    __syncthreads();
+    if (octet < a.view.n_slots / GPU_OCTET) prune_row(&a, x_i[warp], image, x, octet, (int)threadIdx.x % GPU_WARP);
+}
+
 /// After a search: classes, positions until the first pruning, and padding of what is foreseen.
 static __global__ void k_reset(prune_args a)
 {
@@ -225,7 +285,8 @@ static prune_args arguments(const mds_device *d)
     return prune_args{d->view, s->x_prune, s->x_ahead, s->ways, s->prune,
                       s->radius_inner - fmax(p->cut_lj, p->cut_q) - GPU_ROUNDING, {p->list_depth[0], p->list_depth[1], p->list_depth[2]},
                       0.5 * (p->prune_interval - 1) * p->dt, p->prune_interval, (float)(radius * radius),
-                      {d->list.n_chunks, s->outer.chunk, s->outer.n, s->outer.j, s->outer.allow}, s->inner.n, s->inner.j, s->inner.allow};
+                      {d->list.n_chunks, s->outer.chunk, s->outer.n, s->outer.j, s->outer.allow}, s->inner.n, s->inner.j, s->inner.allow,
+                      GPU_NAME(rows_outer)(d), s->row_inner, s->word_inner};
 }
 
 mds_status GPU_NAME(prune_reset)(mds_device *d, const long long total[3])
@@ -246,6 +307,42 @@ mds_status GPU_NAME(prune_reset)(mds_device *d, const long long total[3])
     return MDS_OK;
 }
 
+gpu_rows GPU_NAME(rows_outer)(const mds_device *d)
+{
+    const gpu_search *s = d->search;
+    gpu_rows          r = s->rows;
+
+    r.n = s->row_outer;
+    r.j = s->outer.j;
+    r.word = s->word_outer;
+    return r;
+}
+
+mds_status GPU_NAME(rows_reset)(mds_device *d, const long long total[2])
+{
+    gpu_search  *s = d->search;
+    const int    octets = d->view.n_slots / GPU_OCTET;
+    const size_t entries = (size_t)total[0];
+
+    s->rows.n_items = (int)total[1];
+    s->rows.item = s->row_item;
+    s->rows.first = s->count;
+    s->rows = GPU_NAME(rows_outer)(d);
+    s->has_inner = s->radius_inner < s->radius_outer && total[1] > 0;
+    if (!s->has_inner) return MDS_OK;
+    MDS_TRY(gpu_room(&s->row_inner, &s->row_room[1], octets));
+    MDS_TRY(gpu_room(&s->inner.j, &s->inner.j_room, entries));
+    MDS_TRY(gpu_room(&s->word_inner, &s->word_room[1], entries << s->rows.shift));
+    MDS_TRY(gpu_room(&s->x_prune, &s->x_prune_room, d->view.n_slots));
+    MDS_TRY(gpu_room(&s->x_ahead, &s->x_ahead_room, d->view.n_slots));
+    GPU_TRY(cudaMemsetAsync(s->row_inner, 0, (size_t)octets * sizeof *s->row_inner, d->stream)); // empty until it is made
+    GPU_LAUNCH(k_reset, (unsigned)(d->view.n_slots + THREADS - 1) / THREADS, THREADS, 0, d->stream, arguments(d));
+    s->rows.n = s->row_inner;
+    s->rows.j = s->inner.j;
+    s->rows.word = s->word_inner;
+    return MDS_OK;
+}
+
 mds_status GPU_NAME(prune)(mds_device *d)
 {
     const int  shares = (d->view.n_slots + 4 * WAYS_THREADS - 1) / (4 * WAYS_THREADS); // some slots a thread, if there are that many
@@ -254,6 +351,10 @@ mds_status GPU_NAME(prune)(mds_device *d)
     d->surveyed = false;
     if (!d->search->has_inner) return MDS_OK;
     if (!surveyed) GPU_LAUNCH(k_ways, (unsigned)(shares < WAYS_SHARES ? shares : WAYS_SHARES), WAYS_THREADS, 0, d->stream, arguments(d));
+    if (d->search->rows.n_items) {
+        GPU_LAUNCH(k_prune_rows, (unsigned)(d->view.n_slots / GPU_OCTET + WARPS - 1) / WARPS, THREADS, 0, d->stream, arguments(d));
+        return MDS_OK;
+    }
     GPU_LAUNCH(k_prune, (unsigned)(d->list.n_chunks + WARPS - 1) / WARPS, THREADS, 0, d->stream, arguments(d));
     return MDS_OK;
 }

@@ -18,6 +18,9 @@ typedef struct {
     gpu_list         outer;
     int             *n;
     unsigned        *j, *allow;
+    gpu_rows         rows; // or these, the outer ones
+    int             *row;
+    unsigned short  *word;
 } prune_args;
 
 static __device__ __forceinline__ gpu_ways prune_no_ways()

@@ -72,6 +72,23 @@ typedef struct {
     unsigned           done;
 } gpu_guard_state;
 
+/// A piece of work of the row kernels: one part of the row of an octet, of so many. inverse: 2^32 over their number, rounded up (0: of one).
+typedef struct __align__(16) {
+    int      octet, part, parts;
+    unsigned inverse;
+} gpu_row_item;
+/// The list as the row kernels read it: a row of entries for every octet, images in the entries.
+typedef struct {
+    int             n_items, shift; // shift: an entry is 2^shift consecutive slots
+    int             most[3];        // images are numbered from -most to most along each box vector
+    const gpu_row_item *item;       // [n_items]
+    const int      *first;          // [octets] first entry of the row
+    const int      *n;              // [octets] entries of the row
+    const unsigned *j;              // entries: slot >> shift
+    const unsigned short *word;     // [entries << shift] low byte: i atoms that count; high byte: number of the image to take off the j atom
+} gpu_rows;
+enum { GPU_MOST_IMAGES = 128, GPU_ROW_PAD = 32 }; // rows begin at multiples of the second
+
 /// Memory of one list; a gpu_list is a view of it.
 typedef struct {
     gpu_chunk *chunk;
@@ -105,6 +122,12 @@ struct gpu_search {
     size_t      bin_room;
     long long  *totals;    // pinned [3]
     unsigned long long *tally; // [2] device, for figures
+    // the list in rows, instead of the other one
+    gpu_rows        rows;            // the one to be computed now; n_items 0: the other list is
+    gpu_row_item   *row_item;
+    int            *row_outer, *row_inner; // entries of every octet's row
+    unsigned short *word_outer, *word_inner;
+    size_t          row_item_room, row_room[2], word_room[2];
     // inner list
     bool             has_inner;
     float4          *x_prune, *x_ahead; // [n_slots] positions of the last pruning, those expected halfway to the next; w: 1 light, 0 heavy
@@ -126,6 +149,10 @@ mds_status GPU_NAME(prune_open)(mds_device *d);
 void       GPU_NAME(prune_close)(mds_device *d);
 /// Room for the inner list of the outer one just made, of so many chunks, entries and words, and d->list.
 mds_status GPU_NAME(prune_reset)(mds_device *d, const long long total[3]);
+/// The outer list in rows.
+gpu_rows   GPU_NAME(rows_outer)(const mds_device *d);
+/// The same as prune_reset in rows: d->search->rows.
+mds_status GPU_NAME(rows_reset)(mds_device *d, const long long total[2]);
 mds_status GPU_NAME(guard_open)(mds_device *d);
 void       GPU_NAME(guard_close)(mds_device *d);
 

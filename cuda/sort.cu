@@ -5,6 +5,7 @@
 // in the order (length, block) are summed up; each block then puts its chunks where they belong, one after another within a length. The
 // place within a warp comes from a match of lengths, that of a warp within the block from counts in shared memory.
 #include "list.h"
+#include "rows.h"
 
 #include <math.h>
 
@@ -112,13 +113,48 @@ static __global__ void __launch_bounds__(TALLY_WARPS * GPU_WARP) k_tally(gpu_vie
     if (lane == 0) atomicAdd(&tally[1], inside);
 }
 
-static mds_status tally(const mds_device *d, const gpu_list *l, float cut2, unsigned long long out[2])
+/// The same of a list in rows, a warp an octet.
+static __global__ void __launch_bounds__(TALLY_WARPS * GPU_WARP) k_tally_rows(gpu_view p, gpu_rows r, float cut2, unsigned long long *tally)
+{
+    GPU_SHARED(gpu_image, image, [GPU_MOST_IMAGES]);
+    const int          octet = (int)blockIdx.x * TALLY_WARPS + (int)threadIdx.x / GPU_WARP, lane = (int)threadIdx.x % GPU_WARP;
+    unsigned long long slots = 0, inside = 0;
+    int                at, k;
+
+    gpu_row_images(&r, p.control, image, (int)threadIdx.x, TALLY_WARPS * GPU_WARP);
+    __syncthreads();
+    if (octet >= p.n_slots / GPU_OCTET) return;
+    const float4 base = p.origin[octet / (GPU_BLOCK / GPU_OCTET)];
+    for (at = lane; at < r.n[octet] << r.shift; at += GPU_WARP) {
+        const int      slot = gpu_row_slot(&r, r.first[octet], at);
+        const unsigned word = r.word[(r.first[octet] << r.shift) + at];
+        const float3   x = gpu_row_place(p.xq[slot], p.origin[slot / GPU_BLOCK], base, &image[word >> 8]);
+
+        slots += GPU_OCTET;
+        for (k = 0; k < GPU_OCTET; k++) {
+            const float4 xi = p.xq[GPU_OCTET * octet + k];
+            const float  dx = xi.x - x.x, dy = xi.y - x.y, dz = xi.z - x.z;
+
+            inside += (word >> k & 1) && dx * dx + dy * dy + dz * dz < cut2;
+        }
+    }
+    slots = gpu_sum_warp(slots);
+    inside = gpu_sum_warp(inside);
+    if (lane == 0) atomicAdd(&tally[0], slots);
+    if (lane == 0) atomicAdd(&tally[1], inside);
+}
+
+static mds_status tally(const mds_device *d, const gpu_list *l, const gpu_rows *rows, float cut2, unsigned long long out[2])
 {
     out[0] = out[1] = 0;
-    if (!l->n_chunks) return MDS_OK;
+    if (!l->n_chunks && !rows->n_items) return MDS_OK;
     GPU_TRY(cudaMemsetAsync(d->search->tally, 0, 2 * sizeof *out, d->stream));
-    GPU_LAUNCH(k_tally, (unsigned)(l->n_chunks + TALLY_WARPS - 1) / TALLY_WARPS, TALLY_WARPS * GPU_WARP, 0, d->stream, d->view, *l, cut2,
-               d->search->tally);
+    if (rows->n_items)
+        GPU_LAUNCH(k_tally_rows, (unsigned)(d->view.n_slots / GPU_OCTET + TALLY_WARPS - 1) / TALLY_WARPS, TALLY_WARPS * GPU_WARP, 0, d->stream,
+                   d->view, *rows, cut2, d->search->tally);
+    else
+        GPU_LAUNCH(k_tally, (unsigned)(l->n_chunks + TALLY_WARPS - 1) / TALLY_WARPS, TALLY_WARPS * GPU_WARP, 0, d->stream, d->view, *l, cut2,
+                   d->search->tally);
     GPU_TRY(cudaMemcpyAsync(out, d->search->tally, 2 * sizeof *out, cudaMemcpyDeviceToHost, d->stream));
     GPU_TRY(cudaStreamSynchronize(d->stream));
     return MDS_OK;
@@ -132,7 +168,8 @@ void GPU_NAME(figures)(const mds_device *d, mds_list_figures *out)
     unsigned long long of_outer[2] = {0, 0}, of_inner[2] = {0, 0};
 
     *out = mds_list_figures{};
-    if (tally(d, &outer, (float)(cut * cut), of_outer) != MDS_OK || tally(d, &d->list, (float)(cut * cut), of_inner) != MDS_OK) return;
+    const gpu_rows rows = GPU_NAME(rows_outer)(d);
+    if (tally(d, &outer, &rows, (float)(cut * cut), of_outer) != MDS_OK || tally(d, &d->list, &s->rows, (float)(cut * cut), of_inner) != MDS_OK) return;
     out->outer = (int64_t)of_outer[0];
     out->inner = (int64_t)of_inner[0];
     out->inside = (int64_t)of_inner[1];

@@ -84,12 +84,39 @@ static void add_chunk(const mds_device *d, const gpu_chunk *chunk, const unsigne
         }
 }
 
+/// The same of a list in rows.
+static void add_rows(const mds_device *d, uint8_t *listed)
+{
+    const gpu_rows *r = &d->search->rows;
+    const size_t    octets = (size_t)(d->view.n_slots / GPU_OCTET), n_atoms = (size_t)d->view.n_atoms;
+    int            *first = fetch(r->first, octets + 1), *n = fetch(r->n, octets), *atom_of = fetch(d->view.atom_of, (size_t)d->view.n_slots);
+    unsigned       *j = fetch(r->j, (size_t)first[octets]);
+    unsigned short *word = fetch(r->word, (size_t)first[octets] << r->shift);
+
+    for (size_t o = 0; o < octets; o++)
+        for (int k = 0; k < n[o] << r->shift; k++) {
+            const int at = (first[o] << r->shift) + k, b = atom_of[(j[at >> r->shift] << r->shift) + (unsigned)(k & ((1 << r->shift) - 1))];
+
+            for (int i = 0; i < GPU_OCTET; i++) {
+                const int a = atom_of[GPU_OCTET * o + (size_t)i];
+
+                if (word[at] >> i & 1) listed[(size_t)a * n_atoms + (size_t)b] = 1;
+            }
+        }
+    free(first);
+    free(n);
+    free(atom_of);
+    free(j);
+    free(word);
+}
+
 extern "C" void peek_pairs(const mds_device *d, uint8_t *listed)
 {
     const gpu_list *l = &d->list;
     size_t          entries = 0, words = 0;
 
     settle(d);
+    if (d->search->rows.n_items) add_rows(d, listed);
     if (!l->n_chunks) return;
     gpu_chunk *chunk = fetch(l->chunk, (size_t)l->n_chunks);
     int       *n = fetch(l->n, (size_t)l->n_chunks), *atom_of = fetch(d->view.atom_of, (size_t)d->view.n_slots);

@@ -269,7 +269,7 @@ static void expect_right(const char *what, rig *r)
     mds_poll    poll;
 
     r->every = r->params.cut_lj <= 0;
-    TEST_OK(backend->open(&r->system, &r->params, 1, NULL, &d));
+    TEST_OK(backend->open(&r->system, &r->params, 1, "octet", &d));
     TEST_OK(backend->upload(d, whole(r), &r->state));
     TEST_OK(backend->search(d, whole(r)));
     TEST_OK(backend->poll(d, &poll));
@@ -347,7 +347,7 @@ static void sums_are_those_of_a_loop(void)
     rig                 r = gas((mds_box){{{3, 0, 0}, {0, 3, 0}, {0, 0, 3}}}, 3, 1.4, 1.5, 0);
     mds_device         *d;
 
-    TEST_OK(backend->open(&r.system, &r.params, 1, NULL, &d));
+    TEST_OK(backend->open(&r.system, &r.params, 1, "octet", &d));
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int rows = 1; rows <= 3; rows += 2) {
             const size_t n = sizes[k], size = (size_t)rows * (n + 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pair stage against the oracle: every LJ rule, modifier, Coulomb form, cut-offs apart, boxes of every shape, no box.
 // Each case runs at every instruction set level that this machine has, with one and two threads, with and without an
-// inner list; forces, energies and virial are compared, and the force-only kernel with the energy kernel. The GPU backend has one level,
-// and what excluded pairs get of the mesh is with its bonded stage; bits of its results must not depend on the order of threads.
+// inner list; forces, energies and virial are compared, and the force-only kernel with the energy kernel. The GPU backend's levels are its
+// pair kernels; what excluded pairs get of the mesh is with its bonded stage; bits of its results must not depend on the order of threads.
 #include "backend/backend.h"
 
 #include "base/rng.h"
@@ -12,11 +12,13 @@
 
 static const mds_backend *backend, *oracle;
 #ifdef TEST_EMU
-static const char *levels[] = {"octet"};
+static const char *levels[] = {"octet", "lane", "tile"};
 enum { MOST_THREADS = 1, MOST_ATOMS = 900 }; // threads of the host; atoms that the emulation is done with soon
+static const bool is_emu = true;
 #else
 static const char *levels[] = {"generic", "avx2", "avx512"};
 enum { MOST_THREADS = 2, MOST_ATOMS = 3000 };
+static const bool is_emu = false;
 #endif
 static double             worst_force, worst_energy, worst_virial; // of the tolerance, for the log
 
@@ -209,10 +211,17 @@ static void compare(const char *what, const char *level, const mds_frame *got, c
         fprintf(stderr, "  in %s, %s: force off by %.3g (rms %.4g)\n", what, level, f, rms(want));
 }
 
+/// Whether a case is for a level: in the emulation, which takes its time, the two kinds of rows take turns, for they share their kernels.
+static bool has_turn(int number, size_t level)
+{
+    return !is_emu || level == 0 || (size_t)(number % 2) == level - 1;
+}
+
 /// All levels and threads against the oracle.
 static void check(const char *what, rig *r)
 {
     const mds_work all = MDS_ENERGY | MDS_VIRIAL;
+    static int     number;
     mds_frame      want = {0}, first = {0}, got = {0};
     mds_device    *d;
 
@@ -221,15 +230,18 @@ static void check(const char *what, rig *r)
     oracle->close(d);
     for (size_t level = 0; level < sizeof levels / sizeof *levels; level++)
         for (int threads = 1; threads <= MOST_THREADS; threads++) {
-            if (backend->open(&r->system, &r->params, threads, levels[level], &d) != MDS_OK) continue;
+            if (!has_turn(number, level) || backend->open(&r->system, &r->params, threads, levels[level], &d) != MDS_OK) continue;
             run(backend, d, r, all, &got);
             compare(what, levels[level], &got, &want, true);
             run(backend, d, r, 0, &first);
             compare(what, levels[level], &first, &want, false);
-            run(backend, d, r, 0, &got);
-            TEST_TRUE(!memcmp(got.f, first.f, (size_t)got.n * sizeof *got.f)); // the same bits again
+            if (!is_emu || number < 6) {
+                run(backend, d, r, 0, &got);
+                TEST_TRUE(!memcmp(got.f, first.f, (size_t)got.n * sizeof *got.f)); // the same bits again
+            }
             backend->close(d);
         }
+    number++;
     mds_frame_free(&want);
     mds_frame_free(&first);
     mds_frame_free(&got);
@@ -510,7 +522,7 @@ static void overlaps_are_finite(void)
                 memcpy(r.state.x[10], r.state.x[2], sizeof r.state.x[2]); // not excluded
                 memcpy(r.state.x[40], r.state.x[2], sizeof r.state.x[2]);
                 r.state.x[40][1] += 1e-5;
-                if (backend->open(&r.system, &r.params, 2, levels[level], &d) == MDS_OK) {
+                if (has_turn(rule + form, level) && backend->open(&r.system, &r.params, 2, levels[level], &d) == MDS_OK) {
                     run(backend, d, &r, MDS_ENERGY | MDS_VIRIAL, &frame);
                     TEST_TRUE(isfinite(rms(&frame)) && isfinite(frame.energy[MDS_EN_LJ]) &&
                               isfinite(frame.energy[MDS_EN_COUL]) && isfinite(frame.virial[1][1]));

@@ -14,6 +14,7 @@
 static const mds_backend *backend;
 static bool               is_cpu;
 static int32_t            most_atoms = INT32_MAX; // MDS_SMALL
+static const char        *flavour[] = {"octet", "lane", "tile"}; // lists of the GPU backend: cases take turns
 
 typedef struct {
     mds_system system;
@@ -119,12 +120,13 @@ static void no_pair_is_missed(const char *what, rig *r)
 {
     const int32_t n = r->system.n_atoms;
     const double  reach = 0.5 * (r->params.list_radius - r->params.cut_lj) * 0.999;
+    static int    number;
     mds_device   *d;
     double(*x)[3];
 
     TEST_OK(mds_alloc(&x, (size_t)n, sizeof *x));
     for (int threads = 1; threads <= (is_cpu ? 3 : 1); threads++) {
-        TEST_OK(backend->open(&r->system, &r->params, threads, NULL, &d));
+        TEST_OK(backend->open(&r->system, &r->params, threads, is_cpu ? NULL : flavour[number++ % 3], &d));
         TEST_OK(backend->upload(d, whole(r), &r->state));
         TEST_OK(backend->search(d, whole(r)));
         for (int step = 0; step <= 10; step += most_atoms < 1000 ? 5 : 1) {
@@ -194,14 +196,14 @@ static void completeness(void)
     no_pair_is_missed("two atoms at one point", &r);
 }
 
-static void pruning_follows_displacements(void)
+static void pruning_follows_displacements(const char *isa)
 {
     const mds_box cube = {{{3, 0, 0}, {0, 3, 0}, {0, 0, 3}}};
     rig           r = gas(cube, 1000, 0.9, 1.2, 1.0);
     mds_device   *d;
     int64_t       before;
 
-    TEST_OK(backend->open(&r.system, &r.params, 2, NULL, &d));
+    TEST_OK(backend->open(&r.system, &r.params, 2, isa, &d));
     TEST_OK(backend->upload(d, whole(&r), &r.state));
     TEST_OK(backend->search(d, whole(&r)));
     evaluate(d);
@@ -316,7 +318,7 @@ int main(int argc, char **argv)
     is_cpu = !strcmp(name, "cpu");
     if (getenv("MDS_SMALL")) most_atoms = 610;
     completeness();
-    pruning_follows_displacements();
+    for (int k = 0; k < (is_cpu ? 1 : 3); k++) pruning_follows_displacements(is_cpu ? NULL : flavour[k]);
     order_depends_on_positions_alone();
     faults_are_told();
     return test_end();
