@@ -8,9 +8,12 @@ usage: model.py STATIC.json COUNTS.csv COUNTS_SHORT.csv STEPS ATOMS SLOTS OVERHE
   OVERHEAD PER_OCTET  instructions of a step of the pair kernel (four entries), and of each octet in it, read from the machine code
 
 Lane instructions: threads times the length of the kernel's code, which counts both sides of its branches; for the pair kernel its steps (each
-has four exchanges) and octets. They run at multiprocessors x lanes x boost clock, at a share of it that is said; kernels that move
-more bytes than that takes are bound by memory. A node of a graph costs 1.5 us. The mesh's transforms are taken as 2.5 N log2 N flop at
-a tenth of the peak, beside the pair kernel as the streams are."""
+has four exchanges) and octets; k_move has the code of five kinds of group, of which a thread runs one. They run at multiprocessors x lanes
+x boost clock, at a share of it that is said; kernels that move more bytes than that takes are bound by memory. A node of a graph costs 1.5 us.
+The mesh's transforms are taken as 2.5 N log2 N flop at a tenth of the peak.
+
+Three streams go side by side from the pass that moves the atoms to the next: prune and pair, the mesh, the terms. That takes as long as the
+longest of them, and at least as long as all their instructions together."""
 import csv
 import json
 import math
@@ -21,10 +24,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 NODE_US, ISSUE, BANDWIDTH = 1.5, 0.6, 0.7  # a node of a graph; shares of the peaks that kernels of this kind reach (judgement)
 SIZES = (("DHFR", 23558), ("ApoA1", 92224), ("STMV", 1066628))
 # bytes an atom that a kernel moves at least: what its head counts
-BYTES = {"k_move": 150, "k_refresh": 92, "k_forces": 76, "k_spread": 32, "k_gather": 56, "k_excluded": 80, "k_pair": 120}
+BYTES = {"k_move": 300, "k_refresh": 92, "k_forces": 76, "k_spread": 32, "k_gather": 56, "k_excluded": 80, "k_pair": 120}
 MESH_POINTS = 0.9  # an atom: order 5 at the default accuracy
 AT_ONCE = ("k_prune", "k_ask", "k_collect")  # end at once in nearly every step: a launch and nothing else
-MESH = ("k_spread", "k_convert", "k_solve", "k_gather", "k_fft")
+CODES = {"k_move": 5}  # alternatives in a kernel's code, of which a thread runs one
+SIDE = {name: side for side, names in {"pair": ("k_ways", "k_prune", "k_pair"),
+                                       "mesh": ("k_spread", "k_convert", "k_solve", "k_gather", "k_fft"),
+                                       "terms": ("k_bonded", "k_excluded", "k_ask")}.items() for name in names} # others: alone
 
 
 def counts(path):
@@ -33,34 +39,35 @@ def counts(path):
 
 
 def work(static, more, fewer, steps, atoms, slots, overhead, octet):
-    """[(name, launches a step, lane instructions an atom and step, is it of the mesh)]"""
+    """[(name, launches a step, lane instructions an atom and step, its stream)]"""
     code = {row["name"]: row["kernel"].get("all", 0) for row in static if row["sm"] == 90}
     found = []
     for name, row in more.items():
         d = {k: (v - fewer.get(name, {}).get(k, 0)) / steps for k, v in row.items()}
         if d["launches"] < 0.5:
             continue
-        lanes = 0 if name in AT_ONCE else d["threads"] * code.get(name, 0)
+        lanes = 0 if name in AT_ONCE else d["threads"] * code.get(name, 0) / CODES.get(name, 1)
         if name == "kernel": # the pair kernel is launched through a variable of this name
             name, lanes = "k_pair", d["warp_operations"] / 4 * 32 * overhead + slots * atoms * octet
-        found.append((name, d["launches"], lanes / atoms, name.split("<")[0] in MESH))
+        found.append((name, d["launches"], lanes / atoms, SIDE.get(name.split("<")[0])))
     return found
 
 
 def step_us(gpu, kernels, atoms):
     rate = float(gpu["sm"]) * float(gpu["lanes_per_sm"]) * float(gpu["boost_mhz"]) * ISSUE  # lane instructions a us
     bandwidth = float(gpu["bandwidth_gb_s"]) * 1e3 * BANDWIDTH                              # bytes a us
-    main = mesh = 0.0
-    for name, launches, lanes, of_mesh in kernels:
-        t = launches * NODE_US + max(lanes * atoms / rate, BYTES.get(name.split("<")[0], 0) * atoms / bandwidth)
-        if of_mesh:
-            mesh += t
+    alone = work = 0.0
+    path = {"pair": 0.0, "mesh": 0.0, "terms": 0.0}
+    for name, launches, lanes, side in kernels:
+        busy = max(lanes * atoms / rate, BYTES.get(name.split("<")[0], 0) * atoms / bandwidth)
+        if side:
+            path[side] += launches * NODE_US + busy
+            work += busy if name != "k_fft" else 0 # one block leaves the other multiprocessors alone
         else:
-            main += t
+            alone += launches * NODE_US + busy
     points = MESH_POINTS * atoms
-    mesh += 2 * 2.5 * points * math.log2(points) / (float(gpu["fp32_tflops"]) * 1e6 * 0.1) + 2 * NODE_US
-    pair = sum(lanes * atoms / rate for name, _, lanes, _ in kernels if name == "k_pair")
-    return main - pair + max(pair, mesh)
+    path["mesh"] += 2 * 2.5 * points * math.log2(points) / (float(gpu["fp32_tflops"]) * 1e6 * 0.1) + 2 * NODE_US
+    return alone + max(*path.values(), work + NODE_US)
 
 
 def main():

@@ -149,7 +149,8 @@ def case_launches():
     counts = []
     for steps in (12, 20): # in one list; a batch of 16 ends between them
         with tempfile.TemporaryDirectory() as a:
-            run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2), EMU_COUNTS=a + "/counts")
+            run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2, pme__order=5,
+                                   pme__grid="[16, 16, 16]"), EMU_COUNTS=a + "/counts")
             with open(a + "/counts") as f:
                 counts.append({row["kernel"]: int(row["launches"]) for row in csv.DictReader(f)})
     a_step = {k: (v - counts[0].get(k, 0)) / 8 for k, v in counts[1].items() if v != counts[0].get(k, 0)}
