@@ -27,8 +27,8 @@
 //
 // Shared memory: 5.5 KB a warp.
 #include "list_kernel.h"
+#include "sizes.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -362,8 +362,7 @@ static mds_status reserve(mds_device *d, const long long total[N_COUNTS])
 {
     gpu_search *s = d->search;
 
-    for (int k = 0; k < N_COUNTS; k++)
-        MDS_CHECK(total[k] < INT_MAX, MDS_E_UNSUPPORTED, "a pair list of %lld entries is too long", total[k]);
+    for (int k = 0; k < N_COUNTS; k++) MDS_TRY(gpu_fit_list(total[k]));
     MDS_TRY(gpu_room(&s->fresh.chunk, &s->fresh.chunk_room, total[0]));
     MDS_TRY(gpu_room(&s->fresh.n, &s->fresh.n_room, total[0]));
     MDS_TRY(gpu_room(&s->outer.chunk, &s->outer.chunk_room, total[0]));
@@ -399,7 +398,7 @@ static mds_status build_rows(mds_device *d)
     GPU_TRY(cudaMemcpyAsync(s->totals, s->scan.total, N_ROW_COUNTS * sizeof *s->totals, cudaMemcpyDeviceToHost, d->stream));
     GPU_TRY(cudaStreamSynchronize(d->stream));
     const long long entries = s->totals[0], items = s->totals[1];
-    MDS_CHECK(entries << s->rows.shift < INT_MAX, MDS_E_UNSUPPORTED, "a pair list of %lld entries is too long", entries);
+    MDS_TRY(gpu_fit_list(entries << s->rows.shift));
     MDS_TRY(gpu_room(&s->row_item, &s->row_item_room, items));
     MDS_TRY(gpu_room(&s->row_outer, &s->row_room[0], n));
     MDS_TRY(gpu_room(&s->outer.j, &s->outer.j_room, entries));

@@ -17,6 +17,7 @@
 // ghat and k dghat/dk come from cubics in k, four points of the split's own function a cell. The cells are 1/16 of 1/rc wide (Gaussian:
 // also 1/16 of its width 2 beta, whichever is less), where a cubic through Chebyshev's points is off by h^4/3072 |ghat''''| < 5e-9.
 #include "mesh.h"
+#include "sizes.h"
 
 #include "base/units.h"
 
@@ -180,10 +181,8 @@ static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
     forget_mesh(m);
     for (int k = 0; k < 3; k++) m->planned[k] = v->n[k] = grid[k];
     v->half = grid[2] / 2 + 1;
-    v->magic = (unsigned)(4294967296.0 / v->half) + 1;
-    // the second: division by `magic` is exact
-    MDS_CHECK(points < 2147483644.0 && (double)grid[1] * v->half * v->half < 4294967296.0 && grid[0] < 65536, MDS_E_UNSUPPORTED,
-              "a mesh of %d x %d x %d is too large", (int)grid[0], (int)grid[1], (int)grid[2]);
+    v->magic = gpu_magic(v->half);
+    MDS_TRY(gpu_fit_mesh(grid));
     m->order = order;
     set_scale(m);
     MDS_TRY(gpu_alloc(&v->charge, room));

@@ -18,11 +18,14 @@
 //
 // The host waits three times: for box, bounds and density; for the number of blocks; in list.cu for the size of the list.
 #include "search.h"
+#include "sizes.h"
 
 #include "base/units.h"
 
 #include <math.h>
 #include <string.h>
+
+static_assert((int)GPU_BLOCK == (int)GPU_SLOTS_A_BLOCK, "the block of sizes.h");
 
 enum { THREADS = 128, WARPS = THREADS / GPU_WARP, PARTS = 64, SIDE = 16, BINS = 256, CELL = 16 };
 
@@ -379,8 +382,7 @@ static mds_status cut_brick(mds_device *d)
     for (k = 0; k < 2; k++) b->n_column[k] = (int)fmin(most, fmax(1, rint(b->length[k] / side)));
     const double columns = (double)b->n_column[0] * b->n_column[1];
     b->n_bins = (int)fmax(1, rint(n / (CELL * columns)));
-    MDS_CHECK(columns * b->n_bins < INT32_MAX, MDS_E_UNSUPPORTED, "too many cells in a system of this shape");
-    return MDS_OK;
+    return gpu_fit_cells(columns, b->n_bins);
 }
 
 /// Box, lost atoms, brick. False in *go: the search was refused.
@@ -456,8 +458,7 @@ static mds_status sort_atoms(mds_device *d)
     MDS_TRY(GPU_NAME(scan)(d, &s->scan, s->column, 1, (size_t)n_columns));
     GPU_TRY(cudaMemcpyAsync(s->totals, s->scan.total, sizeof *s->totals, cudaMemcpyDeviceToHost, d->stream));
     GPU_TRY(cudaStreamSynchronize(d->stream));
-    // an entry of the list has 28 bits for a slot
-    MDS_CHECK(s->totals[0] * GPU_BLOCK < 1 << 28, MDS_E_UNSUPPORTED, "%lld blocks of atoms are too many for one GPU", s->totals[0]);
+    MDS_TRY(gpu_fit_blocks(s->totals[0]));
     p->n_blocks = (int)s->totals[0];
     p->n_slots = p->n_blocks * GPU_BLOCK;
     MDS_TRY(reserve(d));

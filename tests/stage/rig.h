@@ -28,8 +28,8 @@ struct rig {
     int                   n_searches;
 };
 
-/// Steps of a test: fewer on the emulated GPU; a quarter of those under the address sanitizer (MDS_FEWER), since each step touches the
-/// same memory, and a tenth under the thread sanitizer (MDS_SMALL).
+/// Steps of a test: fewer on the emulated GPU; a quarter of those under the address sanitizer and in random order (MDS_FEWER),
+/// since each step touches the same memory and has an order of its own, and a tenth under the thread sanitizer (MDS_SMALL).
 static inline int rig_steps(const char *backend, int n, int emulated)
 {
     if (strcmp(backend, "emu")) return n;
