@@ -91,7 +91,7 @@ static __global__ void k_totals(gpu_control *c, double tail_energy, double tail_
 
 // ---------------------------------------------------------------------------------------------------- life
 
-static int devices(int k, char *text, size_t size)
+static int count_devices(int k, char *text, size_t size)
 {
     cudaDeviceProp about;
     int            n = 0;
@@ -106,6 +106,14 @@ static int devices(int k, char *text, size_t size)
     if (k < n)
         snprintf(text, size, "%.100s, compute capability %d.%d, %.1f GiB", about.name, about.major, about.minor,
                  (double)about.totalGlobalMem / 1073741824.0);
+    return n;
+}
+
+static int devices(int k, char *text, size_t size)
+{
+    const int n = count_devices(k, text, size);
+
+    if (k < n) GPU_NAME(driver_text)(k, text + strlen(text), size - strlen(text));
     return n;
 }
 
@@ -198,7 +206,7 @@ static mds_status fill(mds_device *d, const mds_system *system, const mds_params
 
     d->system = system;
     d->params = *params;
-    MDS_CHECK(devices(0, text, sizeof text) > 0, MDS_E_DEVICE, "no GPU answers: %s", text);
+    MDS_CHECK(count_devices(0, text, sizeof text) > 0, MDS_E_DEVICE, "no GPU answers: %s", text);
     snprintf(d->flavour, sizeof d->flavour, "%s", flavour_of(isa));
     snprintf(d->about, sizeof d->about, "%s: %.150s", GPU_LABEL, text);
     MDS_TRY(make_arrays(d));
@@ -408,5 +416,5 @@ const mds_backend GPU_TABLE = {
     in_upload, set, in_observe, in_collect, in_poll,
     in_search, in_begin, in_pair, in_bonded, in_mesh, in_finish, in_move, in_couple,
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    in_replay, GPU_NAME(view),
+    in_replay, GPU_NAME(view), GPU_NAME(meter),
 };

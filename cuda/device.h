@@ -349,5 +349,8 @@ mds_status GPU_NAME(couple)(mds_device *d, mds_work work);
 mds_status GPU_NAME(observe)(mds_device *d, uint32_t fields, int slot);
 mds_status GPU_NAME(collect)(mds_device *d, int slot, mds_frame *out);
 mds_status GPU_NAME(view)(mds_device *d, int slot, mds_frame *out);
+void       GPU_NAME(meter)(const mds_device *d, mds_meter *out);
+/// Of GPU k: ", driver 1.2.3, power limit 300 W", or as much of it as is known.
+void       GPU_NAME(driver_text)(int k, char *text, size_t size);
 
 #endif

@@ -12,7 +12,7 @@
 //     of threads: forces are a pure function of the state and of the list's reference positions.
 //  5. A trip is not a loss. When an atom has moved further than the buffer allows, `move` sets a stop word; later
 //     stages fall through untouched until `search`, and the host goes on from that very step.
-//  6. Tables are complete: no NULL but replay and view.
+//  6. Tables are complete: no NULL but replay, view and meter.
 #ifndef MDS_BACKEND_H
 #define MDS_BACKEND_H
 
@@ -85,6 +85,12 @@ typedef struct {
     int64_t searches, prunes; // since open
 } mds_list_figures;
 
+/// What a device's own instruments read now; NAN: not known.
+typedef struct {
+    double joule;           // spent since a moment that stays the same
+    double watt, clock_mhz; // power, and clock of the processors
+} mds_meter;
+
 typedef struct {
     const char *name;
     uint32_t    caps;
@@ -134,6 +140,8 @@ typedef struct {
     /// collect without a copy, once a poll has followed the observe: arrays that are the device's, in input order (id NULL), and stay
     /// until the slot is observed again. Other threads may read them. Errors: MDS_E_INTERNAL if the frame has not arrived.
     mds_status (*view)(mds_device *device, int slot, mds_frame *out);
+    /// NULL: the device is the host, whose counters are not this table's (engine/machine.c). Takes up to some ms.
+    void (*meter)(const mds_device *device, mds_meter *out);
 } mds_backend;
 
 /// Backend k of those compiled in, NULL beyond the last.

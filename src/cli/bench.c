@@ -274,7 +274,9 @@ static void print_foot(const bench_case *c, int n)
     for (k = 0; k < n; k++) {
         mds_print("%s: %s (tuning %.2f s)", c[k].name, c[k].r.choices, c[k].r.tune_s);
         if (!isnan(c[k].r.drift)) mds_print("; NVE drift %.3g kJ/mol/ns/atom", c[k].r.drift);
-        if (!isnan(c[k].r.wh_per_ns)) mds_print("; %.4g Wh/ns (whole processor packages)", c[k].r.wh_per_ns);
+        if (!isnan(c[k].r.wh_per_ns))
+            mds_print("; %.4g Wh/ns, %.1f W (%s)", c[k].r.wh_per_ns, c[k].r.watt, c[k].r.queued ? "whole GPU board" : "whole processor packages");
+        if (!isnan(c[k].r.sm_mhz)) mds_print("; SM clock %.0f MHz", c[k].r.sm_mhz);
         mds_print("\n");
     }
 }
@@ -422,6 +424,8 @@ static void add_case(const bench_case *c, const char *date, mds_text *out)
     mds_text_add(out, " }");
     add_figures(r, out);
     add_number(out, "energy_wh_per_ns", r->wh_per_ns);
+    add_number(out, "power_w", r->watt);
+    add_number(out, "sm_clock_mhz", r->sm_mhz);
     mds_text_add(out, ",\n    \"repeats\": %d, \"steps\": %lld", r->repeats, (long long)r->steps);
     add_number(out, "ms_per_step_best", r->ms_best);
     add_number(out, "spread", r->spread);

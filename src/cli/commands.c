@@ -180,7 +180,7 @@ static int n_gpus(int k, char *text, size_t size)
 {
     const mds_backend *gpu;
 
-    if (mds_backend_find("cuda", &gpu) == MDS_OK) return gpu->devices(k, text, size);
+    if (mds_backend_find("cuda", &gpu) == MDS_OK || mds_backend_find("emu", &gpu) == MDS_OK) return gpu->devices(k, text, size);
     snprintf(text, size, "no GPU backend in this build");
     return 0;
 }

@@ -6,7 +6,7 @@
 // step is the median of the blocks, with the best and the spread beside it. Core cycles are seconds times a clock that is
 // measured right after the blocks (machine.c). On a backend that replays steps the host's clock tells how long queueing took, nothing
 // about a stage: only whole blocks, whose ends wait for the device, are timed there. What is not known is NAN: drift unless the case ran NVE for long enough, energy
-// unless the machine counts it (processor packages only).
+// unless the machine counts it (processor packages; on a GPU, its board).
 #include "engine/engine.h"
 
 #include "base/units.h"
@@ -71,6 +71,8 @@ static int64_t block_steps(const mds_sim *s, double per_step, double seconds)
 static mds_status time_blocks(mds_sim *s, const mds_bench_options *o, mds_bench_result *r)
 {
     mds_energy_counters before, after;
+    mds_power           power;
+    mds_power_figures   board;
     double              began = mds_clock(), warm;
     int64_t             warm_steps = block_steps(s, 0, 0), n;
     int                 k, repeats = o->repeats < 1 ? 1 : o->repeats > MDS_BENCH_REPEATS ? MDS_BENCH_REPEATS : o->repeats;
@@ -91,11 +93,13 @@ static mds_status time_blocks(mds_sim *s, const mds_bench_options *o, mds_bench_
     s->n_searches = s->n_trips = 0;
     memset(&s->drift, 0, sizeof s->drift);
     mds_energy_look(o->powercap ? o->powercap : MDS_POWERCAP, &before);
+    mds_power_begin(s->be, s->dev, &power);
     for (k = 0; k < repeats; k++) {
         began = mds_clock();
         MDS_TRY(advance(s, n));
         r->block_ms[k] = sorted[k] = 1000 * (mds_clock() - began) / (double)n;
         total += sorted[k] / repeats;
+        mds_power_look(s->be, s->dev, k == repeats - 1, &power);
     }
     mds_energy_look(o->powercap ? o->powercap : MDS_POWERCAP, &after);
     r->clock_ghz = 1e-9 * mds_machine_clock();
@@ -110,7 +114,10 @@ static mds_status time_blocks(mds_sim *s, const mds_bench_options *o, mds_bench_
     r->queued = s->be->replay != NULL;
     for (k = 0; k < MDS_N_TIMERS && r->queued; k++) r->stage_ms[k] = NAN;
     if (r->queued) r->clock_ghz = NAN;
-    r->joule_per_step = mds_energy_between(&before, &after) / (double)(n * repeats);
+    mds_power_tell(&power, &board);
+    r->joule_per_step = (r->queued ? board.joule : mds_energy_between(&before, &after)) / (double)(n * repeats);
+    r->watt = r->queued ? board.watt : 1000 * r->joule_per_step / total;
+    r->sm_mhz = board.clock_mhz;
     r->searches_per_step = (double)s->n_searches / (double)(n * repeats);
     r->trips = s->n_trips;
     return MDS_OK;

@@ -37,6 +37,18 @@ typedef struct {
 
 typedef struct mds_writer mds_writer; // writer.c
 
+/// Readings of a device's instruments over a time; n = 0: it has none.
+typedef struct {
+    int64_t   n;
+    double    began, last;    // mds_clock()
+    mds_meter first, newest;
+    double    joule, cycles;  // integrals over the readings; cycles in 1e6
+} mds_power;
+/// What they come to; NAN: not known.
+typedef struct {
+    double seconds, joule, watt, clock_mhz; // the last two in the mean
+} mds_power_figures;
+
 typedef struct {
     const mds_config *config; // borrowed
     mds_system  system;
@@ -75,6 +87,7 @@ typedef struct {
     double      elapsed_before;    // s, earlier pieces
     int64_t     n_searches, n_trips;
     bool        resumed, appended; // appended: the writer has been given a frame
+    mds_power   power;
     double      checkpoint_seconds; // that the last checkpoint took
     mds_guards  guards;
     const char *guard;             // name of the guard that stopped the run, or NULL
@@ -213,6 +226,14 @@ void       mds_writer_look(mds_writer *writer, mds_writer_figures *out);
 /// Write what is left, end the thread. NULL is fine.
 mds_status mds_writer_close(mds_writer *writer);
 
+// power.c ---------------------------------------------------------------------------------------------
+void mds_power_begin(const mds_backend *be, const mds_device *device, mds_power *out);
+/// Read the instruments, if the last reading is a second old or `now` is said.
+void mds_power_look(const mds_backend *be, const mds_device *device, bool now, mds_power *power);
+/// A reading `seconds` after the one before.
+void mds_power_add(mds_power *power, double seconds, const mds_meter *reading);
+void mds_power_tell(const mds_power *power, mds_power_figures *out);
+
 // minimize.c ------------------------------------------------------------------------------------------
 mds_status mds_minimize(mds_sim *sim);
 
@@ -279,6 +300,7 @@ typedef struct {
     double  ms_per_step, ms_best, spread, block_ms[MDS_BENCH_REPEATS]; // median, best, (slowest - fastest)/median
     double  ns_per_day, core_ns, dt_fs, cutoff, points, force_error;   // core_ns: per atom and step; force_error: estimated
     double  drift, wh_per_ns, roofline;                          // kJ/mol/ns/atom, Wh, 1; NAN: not known
+    double  watt, sm_mhz;                                        // of what wh_per_ns counts; clock of a GPU. NAN: not known
     double  stage_ms[MDS_N_TIMERS];                              // ms a step
     bool    queued; // the host only queues the stages: stage_ms, core_ns and clock_ghz are NAN
     double  clock_ghz, peak_flops, joule_per_step, searches_per_step;

@@ -123,6 +123,20 @@ static void report_writer(const mds_sim *s)
         mds_log_file("trajectory: %lld frames written beside the run in %.3f s; the run never waited for the writer", (long long)f.frames, f.busy);
 }
 
+/// Of a GPU that has instruments.
+static void report_power(mds_sim *s, double seconds)
+{
+    const double      speed = ns_per_day(s, seconds);
+    mds_power_figures f;
+
+    mds_power_look(s->be, s->dev, true, &s->power);
+    mds_power_tell(&s->power, &f);
+    if (!isnan(f.watt)) mds_log_file("power of the GPU, whole board: %.1f W in the mean of %.1f s", f.watt, f.seconds);
+    if (!isnan(f.watt) && speed > 0 && s->config->run.integrator != MDS_INTEGRATOR_MINIMIZE)
+        mds_log_file("energy of the GPU: %.4g Wh/ns", f.watt * 24 / speed);
+    if (!isnan(f.clock_mhz)) mds_log_file("SM clock of the GPU: %.0f MHz in the mean", f.clock_mhz);
+}
+
 static void report_files(const mds_sim *s)
 {
     const int32_t part = s->trajectory ? mds_h5md_part(s->trajectory) : 0;
@@ -157,6 +171,7 @@ void mds_report_performance(mds_sim *s)
     mds_log_file("  %-12s %16s %10.3f s %6.1f %%", "rest", "", seconds - known, seconds > 0 ? 100 * (seconds - known) / seconds : 0);
     mds_log_file("%lld lists, %lld of them because an atom had moved too far", (long long)s->n_searches, (long long)s->n_trips);
     report_writer(s);
+    report_power(s, seconds);
     report_speed(s, seconds, steps);
     report_files(s);
 }

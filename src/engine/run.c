@@ -249,6 +249,7 @@ mds_status mds_run(mds_sim *s)
             MDS_TRY(s->be->poll(s->dev, &now));
             if (now.fault) return mds_diagnose(s, now.fault);
         }
+        mds_power_look(s->be, s->dev, false, &s->power);
         mds_report_progress(s, false);
     }
     return MDS_OK;
@@ -329,6 +330,7 @@ static void start_clock(mds_sim *s, const mds_checkpoint *chk)
     mds_timer_reset();
     mds_timer_add(MDS_T_SETUP, setup);
     s->began = s->last_checkpoint = s->last_progress = mds_clock();
+    mds_power_begin(s->be, s->dev, &s->power);
     mds_guard_start(s, chk);
 }
 

@@ -13,8 +13,9 @@ usage: test_run.py CASE
              file that cannot grow ends the run with the right status, and the same command finishes it
   ranges     a profiler sees the stages under their names, in the order of a step, every range closed
   double     backend.precision = "double": stays with ref far closer than mixed precision does; schedules, restarts, recorded steps keep the bits
+  power      power, energy and clock of the board as the driver's library tells them: in the log, in a benchmark, in `info`; nothing without it
 """
-import csv, math, os, re, struct, subprocess, sys, tempfile
+import csv, json, math, os, re, struct, subprocess, sys, tempfile
 
 mdsim, emu = os.environ["MDSIM"], os.environ["MDSIM_EMU"]
 failures = 0
@@ -261,6 +262,38 @@ def case_double():
         run("emu", write_conf(a, 648, 40, output__energy_every=1, **fine))
         run("emu", write_conf(b, 648, 40, output__energy_every=40, **fine))
         check(state(a) == state(b), "recorded steps have the bits of single ones")
+
+
+def number_after(place, text):
+    lines = said(place, text)
+    return float(lines[-1].split(text)[1].split()[0]) if lines else None
+
+
+def case_power():
+    library = os.environ["FAKE_NVML"]
+    # the stand-in reads 200 W and 1500 MHz, and its counter runs at 300 W
+    for label, watt, environment in (("counter", 300, {"LD_LIBRARY_PATH": library}), ("readings", 200, {"LD_LIBRARY_PATH": library, "FAKE_NVML_MODE": "no-energy"}),
+                                     ("no such GPU", None, {"LD_LIBRARY_PATH": library, "FAKE_NVML_MODE": "other-bus"}), ("no library", None, {"LD_LIBRARY_PATH": ""})):
+        with tempfile.TemporaryDirectory() as a:
+            run("emu", write_conf(a, 648, 40), **environment)
+            power, energy, clock = (number_after(a, text) for text in ("whole board: ", "energy of the GPU: ", "SM clock of the GPU: "))
+            speed = number_after(a, "performance: ")
+            if watt is None:
+                check((power, energy, clock) == (None, None, None), label + ": nothing is said of power")
+            else:
+                # a counter of mJ over seconds; the log has four digits
+                check(power and abs(power / watt - 1) < 0.01 and clock == 1500, "%s: %s W, %s MHz" % (label, power, clock))
+                check(energy and abs(energy * speed / (24 * watt) - 1) < 0.02, "%s: %s Wh/ns at %s ns/day" % (label, energy, speed))
+        p = subprocess.run([emu, "bench", "--system", "argon", "--sizes", "500", "--set", "backend.kind=emu", "--set", "backend.tune=fixed", "--steps", "20", "--repeats", "2", "--seconds", "0.1",
+                            "--json", "-"], capture_output=True, text=True, env=dict(os.environ, **environment))
+        c = json.loads(p.stdout)[0] if p.returncode == 0 else {}
+        if watt is None:
+            check(p.returncode == 0 and [c[k] for k in ("energy_wh_per_ns", "power_w", "sm_clock_mhz")] == 3 * [None], label + ": null in a benchmark")
+        else:
+            # blocks of some 0.1 s; time between them is in the power, not in the speed, so only both together are told apart
+            check(p.returncode == 0 and abs(c["power_w"] / watt - 1) < 0.05 and c["sm_clock_mhz"] == 1500 and c["energy_wh_per_ns"] > 0, "%s: a benchmark tells %s %s" % (label, c.get("power_w"), p.stderr))
+        about = subprocess.run([emu, "info"], capture_output=True, text=True, env=dict(os.environ, **environment)).stdout
+        check(("driver 987.65, power limit 350 W" in about) == (watt is not None) and "GPU 0: emulation" in about, label + ": info")
 
 
 globals()["case_" + sys.argv[1]]()
