@@ -193,11 +193,10 @@ static __device__ __forceinline__ void gpu_add_sum(gpu_control *c, int which, do
     if (!fits) gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, GPU_NO_ATOM);
 }
 
-/// The same with what is left below the unit kept in the second word: exact to 2^-64 kJ/mol. Up to 2^23 terms of up to 2^29 kJ/mol, where
-/// they are cut: then a thousand of them still fit, and a start with atoms on top of each other does not look like a minimum.
+/// The same with what is left below the unit kept in the second word: exact to 2^-64 kJ/mol. Up to 2^23 terms.
 static __device__ __forceinline__ void gpu_add_sum_fine(gpu_control *c, int which, double v)
 {
-    const double limit = 9007199254740992.0, scaled = v * (double)GPU_SUM_SCALE;
+    const double limit = 576460752303423488.0, scaled = v * (double)GPU_SUM_SCALE;
     const bool   fits = fabs(scaled) < limit;
     const double cut = fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0, whole = rint(cut);
 

@@ -121,6 +121,16 @@ static __device__ __forceinline__ place place_of(const gpu_view *p, int slot)
     return w;
 }
 
+/// A chunk's sum, cut where a thousand such still fit the step's: a start with atoms on top of each other must not look like a minimum.
+static __device__ __forceinline__ double sum_within(gpu_control *c, double v)
+{
+    const double most = 536870912; // kJ/mol
+
+    if (fabs(v) < most) return v;
+    gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, GPU_NO_ATOM);
+    return v > 0 ? most : v < 0 ? -most : 0;
+}
+
 template <int ENERGY> static __global__ void __launch_bounds__(THREADS) k_pair_double(const GPU_CONSTANT pair_args a)
 {
     const gpu_control *control = a.view.control;
@@ -171,6 +181,7 @@ template <int ENERGY> static __global__ void __launch_bounds__(THREADS) k_pair_d
         const double all = gpu_sum_warp(sum[k]);
         mine = lane == k ? all : mine;
     }
+    mine = sum_within(a.view.control, mine);
     if (lane < 2) gpu_add_sum_fine(a.view.control, GPU_ENERGY + (lane ? MDS_EN_COUL : MDS_EN_LJ), mine);
     if (lane < 2 || lane >= N_SUMS) return;
     k = lane < 5 ? 0 : lane < 7 ? 1 : 2;

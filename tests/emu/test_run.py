@@ -249,18 +249,18 @@ def case_double():
     # single-point forces agree to 1e-12 of their rms; 1/2 a t^2 of that is 1e-12 nm, and 100 fs let a difference grow tenfold
     check(0 < distance["double"] < 1e-11 and distance["mixed"] > 1e-8,
           "648 atoms, 50 steps: rms difference of x from ref %.2g nm, %.2g nm in mixed precision" % (distance["double"], distance["mixed"]))
-    more = dict(fine, thermostat__kind='"v-rescale"', barostat__kind='"c-rescale"', barostat__tau=0.5, run__list_interval=10)
+    more = dict(fine, thermostat__kind='"v-rescale"', barostat__kind='"c-rescale"', barostat__tau=0.5, run__list_interval=5)
     with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
-        run("emu", write_conf(a, 648, 40, **more))
-        run("emu", write_conf(b, 648, 40, **more), EMU_ORDER="random", EMU_LAZY="1", EMU_PROTECT="1")
+        run("emu", write_conf(a, 648, 20, **more))
+        run("emu", write_conf(b, 648, 20, **more), EMU_ORDER="random", EMU_LAZY="1", EMU_PROTECT="1")
         check(state(a) == state(b) and open(a + "/run.csv").read() == open(b + "/run.csv").read(), "the same bits with random order, lazy streams, guarded memory")
-        run("emu", write_conf(c, 648, 15, **more))
+        run("emu", write_conf(c, 648, 8, **more))
         del more["backend__precision"] # the checkpoint has it
-        run("emu", write_conf(c, 648, 40, **more))
+        run("emu", write_conf(c, 648, 20, **more))
         check(state(a) == state(c), "a run in two pieces has the same bits: the second goes on in double precision")
     with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
-        run("emu", write_conf(a, 648, 40, output__energy_every=1, **fine))
-        run("emu", write_conf(b, 648, 40, output__energy_every=40, **fine))
+        run("emu", write_conf(a, 648, 24, output__energy_every=1, **fine))
+        run("emu", write_conf(b, 648, 24, output__energy_every=24, **fine))
         check(state(a) == state(b), "recorded steps have the bits of single ones")
 
 

@@ -176,6 +176,33 @@ static void meshes(void)
         }
 }
 
+/// Two atoms on one point: energies and forces are cut to what the sums hold, which is said, and nothing else is touched.
+static void one_point(void)
+{
+    mds_params params = stage_params(0.9);
+    mds_frame  want = {0}, got = {0};
+    mds_system s;
+    mds_state  state;
+
+    params.double_precision = true;
+    params.max_move = 0; // a minimiser is not told of it
+    fluid(&s, &state, cuboid, false);
+    memcpy(state.x[10], state.x[20], sizeof state.x[10]);
+    state.x[10][1] += 1e-9;
+    stage_once("ref", &s, &params, &state, STAGE_ALL, &want);
+    stage_once(backend, &s, &params, &state, STAGE_ALL, &got);
+    TEST_TRUE(got.fault & MDS_FAULT_RANGE && got.energy[MDS_EN_LJ] > 5e8 && isfinite(got.energy[MDS_EN_LJ]));
+    for (int32_t i = 0; i < N; i++)
+        for (int k = 0; k < 3; k++) {
+            if (i != 10 && i != 20) TEST_NEAR(got.f[i][k], want.f[i][k], 1e-8 + 1e-12 * fabs(want.f[i][k]));
+            else TEST_TRUE(isfinite(got.f[i][k]));
+        }
+    mds_frame_free(&want);
+    mds_frame_free(&got);
+    mds_state_free(&state);
+    mds_system_free(&s);
+}
+
 // ------------------------------------------------------------------------------------------ order of threads
 
 static uint64_t hash(uint64_t h, const void *bytes, size_t n)
@@ -239,6 +266,7 @@ int main(int argc, char **argv)
     pairs();
     meshes();
     if (!small) vacuum();
+    if (!small) one_point();
     if (!small) order_does_not_matter(argv[0]);
     return test_end();
 }
