@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# From a bare Debian 12 or Ubuntu 22.04/24.04 to a running simulation, or to a tested build.
+# From a bare Debian 12 or 13 or Ubuntu 22.04/24.04 to a running simulation, or to a tested build.
 #
 #   ./quickstart.sh        install what is missing, build, run inputs/peptide/peptide.conf
 #   ./quickstart.sh test   install what is missing, build, run the whole test suite

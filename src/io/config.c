@@ -142,6 +142,14 @@ static bool blank_mistake(char *text, int line)
     }
 }
 
+/// Read the text into the tree, whatever it held. libconfig 1.7 keeps the first error of a tree for good.
+static bool read_afresh(config_t *tree, const char *text)
+{
+    config_destroy(tree);
+    config_init(tree);
+    return config_read_string(tree, text) == CONFIG_TRUE;
+}
+
 /// Parse the text. A syntax error stops the parser: it is noted, blanked out, and the rest parsed again, so
 /// that all mistakes come out together. An error at the line after the last one is its echo. False if there
 /// was any.
@@ -158,7 +166,7 @@ static bool parse(const mds_source *source, config_t *tree, mds_problems *proble
         return false;
     }
     for (tries = 0; tries < 2 * MOST && n < MOST; tries++) {
-        good = config_read_string(tree, text) == CONFIG_TRUE;
+        good = read_afresh(tree, text);
         if (good) break;
         k = config_error_line(tree);
         if (k > last + 1 || k < last - 1) {
@@ -169,7 +177,7 @@ static bool parse(const mds_source *source, config_t *tree, mds_problems *proble
         if (!blank_mistake(text, k)) break;
     }
     if (!good) { // as far as it went
-        config_read_string(tree, source->text.s);
+        read_afresh(tree, source->text.s);
         n = n < 1 ? n : 1;
     }
     for (k = 0; k < n; k++) parse_problem(source, line[k], what[k], good, problems);

@@ -4,6 +4,7 @@ import json, os, shutil, struct, subprocess, sys, tempfile
 
 mdsim = os.environ["MDSIM"]
 source = os.environ["MDS_SOURCE"]
+slow = float(os.environ.get("MDS_SLOW", 1)) # how many times as long this build may take (sanitizers)
 failures = 0
 
 
@@ -17,7 +18,7 @@ def check(ok, what, detail=""):
 
 def run(*words, cwd=None, env=None, timeout=250, **kw):
     more = dict(os.environ, **(env or {}))
-    return subprocess.run([mdsim] + [str(w) for w in words], capture_output=True, text=True, cwd=cwd, env=more, timeout=timeout, **kw)
+    return subprocess.run([mdsim] + [str(w) for w in words], capture_output=True, text=True, cwd=cwd, env=more, timeout=timeout * slow, **kw)
 
 
 def expect(code, texts, *words, **kw):
