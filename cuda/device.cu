@@ -151,13 +151,13 @@ static void device_close(mds_device *d)
 /// Ways to compute pairs (pair.cu, pair_rows.cu), the default first.
 static const char *flavours(void)
 {
-    return "octet lane tile";
+    return "lane octet tile";
 }
 
 /// The one that `isa` names; else the default: of another backend, for one.
 static const char *flavour_of(const char *isa)
 {
-    return isa && !strcmp(isa, "lane") ? "lane" : isa && !strcmp(isa, "tile") ? "tile" : "octet";
+    return isa && !strcmp(isa, "octet") ? "octet" : isa && !strcmp(isa, "tile") ? "tile" : "lane";
 }
 
 /// What the system gives, in atom order.
@@ -416,5 +416,5 @@ const mds_backend GPU_TABLE = {
     in_upload, set, in_observe, in_collect, in_poll,
     in_search, in_begin, in_pair, in_bonded, in_mesh, in_finish, in_move, in_couple,
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    in_replay, GPU_NAME(view), GPU_NAME(meter),
+    in_replay, GPU_NAME(view), GPU_NAME(meter), GPU_NAME(time_pairs),
 };

@@ -351,5 +351,6 @@ mds_status GPU_NAME(view)(mds_device *d, int slot, mds_frame *out);
 void       GPU_NAME(meter)(const mds_device *d, mds_meter *out);
 /// Of GPU k: ", driver 1.2.3, power limit 300 W", or as much of it as is known.
 void       GPU_NAME(driver_text)(int k, char *text, size_t size);
+mds_status GPU_NAME(time_pairs)(mds_device *d, const mds_domain *domain, double seconds[3]);
 
 #endif

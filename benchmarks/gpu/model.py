@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modelled time of a plain step on each GPU of cloud/gpus.csv: an estimate from counted work, not a measurement.
 
-usage: model.py STATIC.json COUNTS.csv COUNTS_SHORT.csv STEPS ATOMS SLOTS OVERHEAD PER_OCTET
+usage: model.py STATIC.json COUNTS.csv COUNTS_SHORT.csv STEPS ATOMS PAIR
   STATIC.json         of gpu_static.sh --json: instructions of every kernel and of its inner loop
   COUNTS*.csv         of two emulated runs (EMU_COUNTS) that differ by STEPS plain steps of ATOMS atoms: launches, threads, warp operations
-  SLOTS               pair slots an atom of the inner list (mdsim bench)
-  OVERHEAD PER_OCTET  instructions of a step of the pair kernel (four entries), and of each octet in it, read from the machine code
+  PAIR                lane instructions of the pair kernel an atom and step: what its list has (turns, items; steps, octets, chunks) times what
+                      the machine code needs for each, as the results file of the day says
 
-Lane instructions: threads times the length of the kernel's code, which counts both sides of its branches; for the pair kernel its steps (each
-has four exchanges) and octets; k_move has the code of five kinds of group, of which a thread runs one. They run at multiprocessors x lanes
+Lane instructions: threads times the length of the kernel's code, which counts both sides of its branches; the pair kernel's
+are given; k_move has the code of five kinds of group, of which a thread runs one. They run at multiprocessors x lanes
 x boost clock, at a share of it that is said; kernels that move more bytes than that takes are bound by memory. A node of a graph costs 1.5 us.
 The mesh's transforms are taken as 2.5 N log2 N flop at a tenth of the peak.
 
@@ -38,7 +38,7 @@ def counts(path):
         return {row["kernel"]: {k: float(v) for k, v in row.items() if k != "kernel"} for row in csv.DictReader(f)}
 
 
-def work(static, more, fewer, steps, atoms, slots, overhead, octet):
+def work(static, more, fewer, steps, atoms, pair):
     """[(name, launches a step, lane instructions an atom and step, its stream)]"""
     code = {row["name"]: row["kernel"].get("all", 0) for row in static if row["sm"] == 90}
     found = []
@@ -48,7 +48,7 @@ def work(static, more, fewer, steps, atoms, slots, overhead, octet):
             continue
         lanes = 0 if name in AT_ONCE else d["threads"] * code.get(name, 0) / CODES.get(name, 1)
         if name == "kernel": # the pair kernel is launched through a variable of this name
-            name, lanes = "k_pair", d["warp_operations"] / 4 * 32 * overhead + slots * atoms * octet
+            name, lanes = "k_pair", pair * atoms
         found.append((name, d["launches"], lanes / atoms, SIDE.get(name.split("<")[0])))
     return found
 
@@ -73,7 +73,7 @@ def step_us(gpu, kernels, atoms):
 def main():
     static_file, more, fewer = sys.argv[1:4]
     with open(static_file) as f:
-        kernels = work(json.load(f), counts(more), counts(fewer), *(float(a) for a in sys.argv[4:9]))
+        kernels = work(json.load(f), counts(more), counts(fewer), *(float(a) for a in sys.argv[4:7]))
     print("modelled, not measured. Kernels of a plain step (launches, lane instructions an atom):")
     for name, launches, lanes, _ in sorted(kernels):
         print("  %-28s %4.1f %8.0f" % (name, launches, lanes))

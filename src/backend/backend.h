@@ -142,6 +142,9 @@ typedef struct {
     mds_status (*view)(mds_device *device, int slot, mds_frame *out);
     /// NULL: the device is the host, whose counters are not this table's (engine/machine.c). Takes up to some ms.
     void (*meter)(const mds_device *device, mds_meter *out);
+    /// What a search [0], a pruning [1] and the pairs of a step [2] take by the device's own clock, s, at the positions of the last upload.
+    /// Forces are worth nothing afterwards.
+    mds_status (*time_pairs)(mds_device *device, const mds_domain *domain, double seconds[3]);
 } mds_backend;
 
 /// Backend k of those compiled in, NULL beyond the last.

@@ -12,6 +12,9 @@
 // machine keeps its bits, and into the checkpoint, so that a resume does whatever the cache says. Runs that are too short
 // to gain (MDS_TUNE_MIN_STEPS) neither tune nor look into the cache. Why so: docs/decisions/006-tuning.md.
 //
+// On a GPU one question is asked: which pair kernel. Its times are the device's own (time_pairs), so that a host that is slow to launch,
+// which it is not in recorded steps, does not blur them. The emulation is never tuned.
+//
 // Time: at most 3 s and 1 % of what the run is expected to take. Rounds shrink to fit, a question that does not fit is left.
 #include "engine/engine.h"
 
@@ -26,6 +29,7 @@ static const double  too_noisy = 0.2; // spread of the middle half of the same w
 static const double  most_seconds = 3;
 static const double  share = 0.01;    // of the run
 static const int32_t largest_two = 250000; // atoms up to which two devices at once are no burden on memory
+static const int32_t largest_gpu = 1500000; // and three in that of a GPU
 
 typedef struct {
     mds_tuned   pick;
@@ -95,10 +99,17 @@ static mds_status sample(const tuner *t, candidate *c, double *seconds)
 {
     const mds_sim   *s = t->sim;
     const mds_domain domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms};
-    double           search, prune, plain = INFINITY, began;
+    double           search, prune, plain = INFINITY, began, own[3];
     int              k;
 
     MDS_TRY(s->be->set(c->device, &c->params));
+    if (s->be->time_pairs) {
+        MDS_TRY(s->be->time_pairs(c->device, &domain, own));
+        *seconds = own[2];
+        if (c->params.list_interval > 0) *seconds += own[0] / c->params.list_interval;
+        if (c->params.prune_interval > 0) *seconds += own[1] / c->params.prune_interval;
+        return MDS_OK;
+    }
     began = mds_clock();
     MDS_TRY(s->be->search(c->device, &domain));
     search = mds_clock() - began;
@@ -209,7 +220,7 @@ static mds_status ask(tuner *t, const char *what, candidate *c, int n, bool anew
     t->n_questions++;
     if (t->gave_up) return MDS_OK;
     // the rounds, and for every challenger about as much again for choosing and opening it
-    if (n * (MIN_ROUNDS * 4 + (anew ? 8 : 2)) * t->step > left(t) || (anew && s->system.n_atoms > largest_two)) {
+    if (n * (MIN_ROUNDS * 4 + (anew ? 8 : 2)) * t->step > left(t) || (anew && s->system.n_atoms > (s->be->time_pairs ? largest_gpu : largest_two))) {
         t->n_skipped++;
         return MDS_OK;
     }
@@ -288,6 +299,30 @@ static mds_status ask_isa(tuner *t)
     return ask(t, "instruction set", c, 2, true);
 }
 
+/// The pair kernels of a GPU against the default.
+static mds_status ask_kernel(tuner *t)
+{
+    const char *now = t->sim->be->flavour(t->device), *at = t->sim->be->flavours();
+    candidate   c[MAX_CANDIDATES] = {0};
+    int         k = 1;
+
+    if (mds_config_given(t->sim->config, "backend.isa")) return MDS_OK;
+    snprintf(c[0].name, sizeof c[0].name, "%s", now);
+    while (*at && k < MAX_CANDIDATES) {
+        const size_t n = strcspn(at, " ");
+
+        if ((n != strlen(now) || strncmp(at, now, n)) && n < sizeof c[k].pick.isa) {
+            c[k].pick = t->now.pick;
+            memcpy(c[k].pick.isa, at, n);
+            snprintf(c[k].name, sizeof c[k].name, "%.*s", (int)n, at);
+            k++;
+        }
+        at += n;
+        at += strspn(at, " ");
+    }
+    return k > 1 ? ask(t, "pair kernel", c, k, true) : MDS_OK;
+}
+
 static mds_status ask_order(tuner *t)
 {
     const mds_config *conf = t->sim->config;
@@ -346,6 +381,7 @@ static mds_status ask_all(tuner *t, mds_tune_mode mode)
     MDS_TRY(sample(t, &t->now, &t->step));
     if (mode == MDS_TUNE_RUN) t->budget = fmin(t->budget, share * (double)s->config->run.steps * t->step);
     t->first = t->last = t->step;
+    if (s->be->time_pairs) return ask_kernel(t);
     status = ask_threads(t);
     if (status == MDS_OK) status = ask_isa(t);
     if (status == MDS_OK) status = ask_order(t);
@@ -357,7 +393,7 @@ static mds_status ask_all(tuner *t, mds_tune_mode mode)
 static mds_status measure(mds_sim *s, mds_tune_mode mode, bool *sure)
 {
     tuner        t = {.sim = s};
-    const double step = 3e-7 * s->system.n_atoms / s->threads; // about; s
+    const double step = (s->be->time_pairs ? 1e-8 : 3e-7 / s->threads) * s->system.n_atoms; // about; s
     mds_status   status;
 
     if (40 * step > most_seconds) {
@@ -391,13 +427,15 @@ static void write_key(const mds_sim *s, mds_text *out)
     static const char *const given[] = {"run.list_interval", "nonbonded.list_buffer", "nonbonded.list_tolerance", "pme.order", "pme.spacing", "pme.grid", "pme.beta", "pme.c",
                                         "pme.split", "backend.isa", "backend.threads"};
     const mds_params *p = &s->params;
-    char              cpu[128];
+    char              cpu[128], device[160] = "";
     size_t            k;
 
     mds_machine_name(cpu, sizeof cpu);
     mds_text_add(out, "mdsim %s, %s, %d cores, %s %s, %d atoms, %.5g nm3, cut %.5g %.5g nm, lj %d, coulomb %d, error %.4g, dt %.4g ps, %.5g K", MDS_VERSION, cpu,
                  mds_cores_here(), s->be->name, s->be->flavours(), s->system.n_atoms, mds_box_volume(&s->start.box), p->cut_lj, p->cut_q, (int)p->lj_modifier,
                  (int)p->coulomb, s->config->pme.force_error, p->dt, p->temperature);
+    (void)s->be->devices(0, device, sizeof device); // a GPU's name; of the host there is no text
+    if (device[0]) mds_text_add(out, ", %s", device);
     for (k = 0; k < sizeof given / sizeof *given; k++) {
         int i;
 
@@ -446,8 +484,11 @@ static mds_status tune(mds_sim *s, mds_tune_mode mode, const char *path, const c
         }
     }
     if (mode == MDS_TUNE_LOOK) {
-        mds_text_add(&s->choices.text, "tuning: a run of %d steps or more would first time other mesh orders, list intervals, threads and instruction sets of "
-                                       "the same accuracy (at most %.0f s)\n", MDS_TUNE_MIN_STEPS, most_seconds);
+        if (s->be->time_pairs)
+            mds_text_add(&s->choices.text, "tuning: a run of %d steps or more would first time the pair kernels (at most %.0f s)\n", MDS_TUNE_MIN_STEPS, most_seconds);
+        else
+            mds_text_add(&s->choices.text, "tuning: a run of %d steps or more would first time other mesh orders, list intervals, threads and instruction sets of "
+                                           "the same accuracy (at most %.0f s)\n", MDS_TUNE_MIN_STEPS, most_seconds);
         return MDS_OK;
     }
     MDS_TRY(measure(s, mode, &sure));
@@ -466,7 +507,7 @@ mds_status mds_sim_tune(mds_sim *s, mds_tune_mode mode)
     mds_text          key = {0};
     mds_status        status;
 
-    if (c->backend.tune == MDS_TUNE_FIXED || c->run.integrator == MDS_INTEGRATOR_MINIMIZE || strcmp(s->be->name, "cpu")) return MDS_OK;
+    if (c->backend.tune == MDS_TUNE_FIXED || c->run.integrator == MDS_INTEGRATOR_MINIMIZE || (strcmp(s->be->name, "cpu") && strcmp(s->be->name, "cuda"))) return MDS_OK;
     if (mode == MDS_TUNE_RUN && c->run.steps < MDS_TUNE_MIN_STEPS) {
         mds_text_add(&s->choices.text, "tuning: not for runs of fewer than %d steps\n", MDS_TUNE_MIN_STEPS);
         return MDS_OK;

@@ -96,8 +96,8 @@ def case_follow():
 SMALL = 375
 ENSEMBLES = {
     "verlet, v-rescale, c-rescale": {"thermostat__kind": '"v-rescale"', "barostat__kind": '"c-rescale"', "barostat__tau": 0.5},
-    "langevin": {"run__integrator": '"langevin"'},
-    "leap-frog": {"run__integrator": '"leapfrog"'},
+    "langevin, tiles": {"run__integrator": '"langevin"', "backend__isa": '"tile"'}, # the other pair kernels
+    "leap-frog, octets": {"run__integrator": '"leapfrog"', "backend__isa": '"octet"'},
 }
 
 

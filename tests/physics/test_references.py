@@ -39,6 +39,8 @@ ALLOWANCES = {
 }
 # systems under emulation: up to so many atoms, and this one
 SMALL, EMULATED_TOO = 3000, "dhfr"
+KERNELS = ("lane", "octet", "tile") # pair kernels of the GPU: cases take turns
+turn = 0
 
 
 def background_virial(ref, reference, volume):
@@ -77,7 +79,7 @@ def conf_text(folder, ref, case, settings, reference, backend):
         lines.append('pme = { split = "gaussian"; beta = %.16g; order = %d; grid = [%d, %d, %d]; };'
                      % ((s["ewald_beta_per_nm"], s["pme-order"]) + tuple(reference["pme_grid"])))
     lines.append('constraints = { kind = "none"; };')
-    lines.append('backend = { kind = "%s"; };' % backend)
+    lines.append('backend = { kind = "%s"; isa = "%s"; };' % (backend, KERNELS[turn % 3] if backend == "emu" else "auto"))
     return "\n".join(lines) + "\n"
 
 
@@ -210,6 +212,7 @@ def main():
             for case in ref["references"]:
                 failures += judge(name, folder, ref, case, backend, work)
                 cases += 1
+                turn += 1
     print("%d cases, %d failures" % (cases, failures))
     return 1 if failures or not cases else 0
 

@@ -536,6 +536,32 @@ static void overlaps_are_finite(void)
 }
 
 #ifdef TEST_EMU
+/// What the tuner asks: costs are positive, and after a new start forces have the bits that they had.
+static void timing_leaves_no_trace(void)
+{
+    const mds_domain domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}, .n_home = 200, .n_all = 200};
+    rig              r = made("argon", 200, 0.5, MDS_COULOMB_NONE);
+    mds_frame        before = {0}, after = {0};
+    mds_device      *d;
+
+    TEST_INT(r.system.n_atoms, 200);
+    for (size_t level = 0; level < sizeof levels / sizeof *levels; level++) {
+        double seconds[3] = {-1, -1, -1};
+
+        TEST_OK(backend->open(&r.system, &r.params, 1, levels[level], &d));
+        TEST_TRUE(!strcmp(backend->flavour(d), levels[level]));
+        run(backend, d, &r, 0, &before);
+        TEST_OK(backend->time_pairs(d, &domain, seconds));
+        TEST_TRUE(seconds[0] > 0 && seconds[1] >= 0 && seconds[2] > 0);
+        run(backend, d, &r, 0, &after);
+        TEST_TRUE(!memcmp(before.f, after.f, (size_t)before.n * sizeof *before.f));
+        backend->close(d);
+    }
+    mds_frame_free(&before);
+    mds_frame_free(&after);
+    drop(&r);
+}
+
 /// Dynamics cannot go on with forces that do not fit the sums: the fault says so, and names an atom. And what is no number is not hidden.
 static void too_large_is_a_fault(void)
 {
@@ -627,6 +653,7 @@ int main(int argc, char **argv)
         return test_failures > 0;
     }
     too_large_is_a_fault();
+    timing_leaves_no_trace();
     if (!small()) order_does_not_matter(argv[0]);
 #endif
     lj_has_its_own_cutoff();
