@@ -178,12 +178,15 @@ mds_status mds_cpu_pair_set(mds_device *d)
 /// Weight of an entry by what the kernel will do for it: its parts of the inner list, from part `first` on.
 static int32_t weigh(const cpu_inner *inner, int32_t first)
 {
+    enum { BY_RULE = 4 }; // a tile that finds its parameters by the rule costs so much of itself more
     int32_t weight = 0;
 
     for (int32_t p = first; p < inner->n_parts; p++) {
-        weight += CPU_WEIGHT_ENTRY;
+        int32_t tiles = 0;
+
         for (int s = 0; s < CPU_N_SEGMENTS; s++)
-            weight += inner->part[p].n[s] * (CPU_WEIGHT_TILE + CPU_WEIGHT_HALF * (s <= CPU_BOTH ? 2 : 1));
+            tiles += inner->part[p].n[s] * (CPU_WEIGHT_TILE + CPU_WEIGHT_HALF * (s <= CPU_BOTH ? 2 : 1));
+        weight += CPU_WEIGHT_ENTRY + tiles + (inner->part[p].common ? 0 : tiles / BY_RULE);
     }
     return weight;
 }
