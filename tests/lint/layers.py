@@ -148,6 +148,8 @@ def main():
         if text.startswith("<<<<<<<") or "\n<<<<<<< " in text or "\n>>>>>>> " in text:
             errors.append(f"{name}: an unfinished merge")
         check_words(name, text)
+        if name.endswith(".py") and os.path.basename(name)[:-3] in getattr(sys, "stdlib_module_names", ()):
+            errors.append(f"{name}: a module of Python's has this name, and scripts beside it would import this one")
         if name.endswith(LICENSED) and "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.split("\n")[:3]):
             errors.append(f"{name}:1: no SPDX-License-Identifier line")
         if not name.endswith(CODE):

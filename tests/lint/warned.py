@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No source file of the program and its tests gives a warning: each is parsed again with its own flags and -Werror.
 
-usage: warnings.py    (MDS_BUILD holds compile_commands.json)
+usage: warned.py    (MDS_BUILD holds compile_commands.json)
 The `dev` preset builds with -Werror and so sees what only the optimiser notices as well."""
 import concurrent.futures
 import json
