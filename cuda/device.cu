@@ -124,7 +124,7 @@ static void device_close(mds_device *d)
     if (!d) return;
     p = &d->view;
     if (d->stream) (void)cudaStreamSynchronize(d->stream);
-    GPU_NAME(graph_forget)(d);
+    GPU_NAME(graph_close)(d);
     GPU_NAME(search_close)(d);
     GPU_NAME(pair_close)(d);
     GPU_NAME(bonded_close)(d);

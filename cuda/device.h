@@ -127,8 +127,8 @@ struct mds_device {
     bool              ready;    // move has left sums, copies in slot order and sites as begin would
     bool              unsummed; // finish has left it to move to make f of the sums of forces
     bool              postpones, postponed; // in replay: a plain list that ends a step waits, and one does, for that of the next
-    cudaGraphExec_t   graph;   // a plain step, NULL: none that is still true
-    bool              graph_joins; // it begins with the postponed list
+    cudaGraphExec_t   graph;   // a plain step as it was recorded last, NULL: never
+    bool              graph_true, graph_joins; // it is still one; it begins with the postponed list
     bool              surveyed, unasked; // move has done what prune and guard do at the beginning; the guard's question is still to be put
     mds_short         short_range;
     mds_split         split;   // PME only
@@ -331,6 +331,7 @@ uint32_t GPU_NAME(faults)(const mds_device *d, const gpu_control *c);
 /// replay of the table; forget what was recorded, because lists (search) or parameters (set, upload) have changed.
 mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, int n);
 void       GPU_NAME(graph_forget)(mds_device *d);
+void       GPU_NAME(graph_close)(mds_device *d);
 /// Enqueue: xq and fraction of all slots from x; in begin, and after a search.
 mds_status GPU_NAME(refresh)(mds_device *d);
 /// Enqueue the list that move has postponed, if any: before anything but move(before) that reads x, v or f, or changes parameters.

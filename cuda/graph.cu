@@ -12,8 +12,26 @@
 
 void GPU_NAME(graph_forget)(mds_device *d)
 {
+    d->graph_true = false;
+}
+
+void GPU_NAME(graph_close)(mds_device *d)
+{
     if (d->graph) (void)cudaGraphExecDestroy(d->graph);
     d->graph = NULL;
+    d->graph_true = false;
+}
+
+/// Makes of a recorded step what can be launched. After a search it has the same kernels with other sizes and pointers: then what was made
+/// of the last one is changed, which is cheaper, and launches under way keep what they were launched with.
+static bool make_executable(mds_device *d, cudaGraph_t graph)
+{
+    cudaGraphExecUpdateResultInfo how;
+
+    if (d->graph && cudaGraphExecUpdate(d->graph, graph, &how) == cudaSuccess) return true;
+    (void)cudaGetLastError(); // an answer: it has other kernels
+    GPU_NAME(graph_close)(d);
+    return cudaGraphInstantiate(&d->graph, graph, 0) == cudaSuccess;
 }
 
 static mds_status record_step(mds_device *d, mds_status (*record)(void *), void *arg)
@@ -21,31 +39,26 @@ static mds_status record_step(mds_device *d, mds_status (*record)(void *), void 
     cudaGraph_t graph = NULL;
     mds_status  status;
 
+    d->graph_joins = d->postponed;
     GPU_TRY(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal));
     status = record(arg);
     const cudaError_t ended = cudaStreamEndCapture(d->stream, &graph);
-    if (status == MDS_OK && ended == cudaSuccess && cudaGraphInstantiate(&d->graph, graph, 0) == cudaSuccess) {
-        (void)cudaGraphDestroy(graph);
-        return MDS_OK;
-    }
+    d->graph_true = status == MDS_OK && ended == cudaSuccess && make_executable(d, graph);
     if (graph) (void)cudaGraphDestroy(graph);
-    d->graph = NULL;
     MDS_TRY(status);
-    MDS_FAIL(MDS_E_DEVICE, "a step cannot be recorded: %s", cudaGetErrorString(cudaGetLastError()));
+    MDS_CHECK(d->graph_true, MDS_E_DEVICE, "a step cannot be recorded: %s", cudaGetErrorString(cudaGetLastError()));
+    return MDS_OK;
 }
 
 static mds_status run_steps(mds_device *d, mds_status (*record)(void *), void *arg, int n)
 {
     // The first step after anything else runs as it is: there is no end of a step to begin with, and after a search what is made on
     // first use is made outside a recording.
-    if (n > 0 && (!d->graph || d->graph_joins != d->postponed)) {
+    if (n > 0 && (!d->graph_true || d->graph_joins != d->postponed)) {
         MDS_TRY(record(arg));
         n--;
     }
-    if (n > 0 && !d->graph) {
-        d->graph_joins = d->postponed;
-        MDS_TRY(record_step(d, record, arg));
-    }
+    if (n > 0 && !d->graph_true) MDS_TRY(record_step(d, record, arg));
     for (; n > 0; n--) GPU_TRY(cudaGraphLaunch(d->graph, d->stream));
     return MDS_OK;
 }

@@ -361,6 +361,17 @@ extern "C" cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t g
     return cudaSuccess;
 }
 
+/// A graph of another length is refused; what else CUDA refuses (other kinds of node, other dependencies) is not told apart here.
+extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
+{
+    info->result = exec->origin->items.size() != graph->items.size();
+    if (info->result) return give(cudaErrorGraphExecUpdateFailure);
+    graph->users++;
+    drop(exec->origin);
+    exec->origin = graph;
+    return cudaSuccess;
+}
+
 static void run_graph(void *graph)
 {
     for (const work_item &item : static_cast<emu_graph *>(graph)->items) item.run(item.argument);

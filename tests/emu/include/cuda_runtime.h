@@ -189,7 +189,7 @@ template <class T> static inline T __ldg(const T *p) { return *p; }
 enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
     cudaErrorNoDevice = 100, cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600, cudaErrorStreamCaptureUnsupported = 900,
-    cudaErrorStreamCaptureInvalidated = 901, cudaErrorStreamCaptureImplicit = 906
+    cudaErrorStreamCaptureInvalidated = 901, cudaErrorStreamCaptureImplicit = 906, cudaErrorGraphExecUpdateFailure = 910
 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
@@ -200,6 +200,9 @@ typedef struct emu_stream *cudaStream_t;
 typedef struct emu_event  *cudaEvent_t;
 typedef struct emu_graph  *cudaGraph_t;
 typedef struct emu_graph  *cudaGraphExec_t;
+typedef struct {
+    int result; // 0: updated
+} cudaGraphExecUpdateResultInfo;
 struct cudaDeviceProp {
     char   name[256];
     size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin;
@@ -244,6 +247,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
