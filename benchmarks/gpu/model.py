@@ -26,9 +26,9 @@ SIZES = (("DHFR", 23558), ("ApoA1", 92224), ("STMV", 1066628))
 # bytes an atom that a kernel moves at least: what its head counts
 BYTES = {"k_move": 300, "k_refresh": 92, "k_forces": 76, "k_spread": 32, "k_gather": 56, "k_excluded": 80, "k_pair": 120}
 MESH_POINTS = 0.9  # an atom: order 5 at the default accuracy
-AT_ONCE = ("k_prune", "k_ask", "k_collect")  # end at once in nearly every step: a launch and nothing else
+AT_ONCE = ("k_prune", "k_prune_rows", "k_ask", "k_collect")  # end at once in nearly every step: a launch and nothing else
 CODES = {"k_move": 5}  # alternatives in a kernel's code, of which a thread runs one
-SIDE = {name: side for side, names in {"pair": ("k_ways", "k_prune", "k_pair"),
+SIDE = {name: side for side, names in {"pair": ("k_ways", "k_prune", "k_prune_rows", "k_pair"),
                                        "mesh": ("k_spread", "k_convert", "k_solve", "k_gather", "k_fft"),
                                        "terms": ("k_bonded", "k_excluded", "k_ask")}.items() for name in names} # others: alone
 

@@ -194,6 +194,7 @@ def strained_energy(text, crd, scale, work):
 
 
 def main():
+    global turn
     backend, wanted = sys.argv[1], sys.argv[2:]
     folders = []
     for root, dirs, files in os.walk(shared):
