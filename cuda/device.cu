@@ -208,7 +208,9 @@ static mds_status fill(mds_device *d, const mds_system *system, const mds_params
     d->params = *params;
     MDS_CHECK(count_devices(0, text, sizeof text) > 0, MDS_E_DEVICE, "no GPU answers: %s", text);
     snprintf(d->flavour, sizeof d->flavour, "%s", flavour_of(isa));
-    snprintf(d->about, sizeof d->about, "%s: %.130s%s", GPU_LABEL, text, params->double_precision ? ", double precision" : "");
+    d->view.in_float = !params->deterministic && !params->double_precision;
+    snprintf(d->about, sizeof d->about, "%s: %.130s%s", GPU_LABEL, text,
+             params->double_precision ? ", double precision" : d->view.in_float ? ", forces summed in float in any order" : "");
     MDS_TRY(make_arrays(d));
     MDS_TRY(GPU_NAME(search_open)(d));
     MDS_TRY(GPU_NAME(pair_open)(d));

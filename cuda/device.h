@@ -7,7 +7,8 @@
 // forces. Slots come in blocks of 32, each of four octets: eight atoms close together (docs/decisions/007-gpu-order.md).
 //
 // Forces are summed in 64-bit fixed point, 2^-32 kJ/mol/nm a unit: sums do not depend on the order of their terms, so neither do
-// bits on the schedule of a chip. Energies and virials likewise, 2^-24 kJ/mol a unit. `finish` makes doubles of them.
+// bits on the schedule of a chip. Energies and virials likewise, 2^-24 kJ/mol a unit. `finish` makes doubles of them. With
+// backend.deterministic = "no" forces (of mixed precision) are summed in float: half the bytes, and on newer chips a slot at once.
 //
 // With backend.precision = "double" the stages that are float have twins (pair_double.cu, bonded_double.cu, mesh_double.cu, one
 // in excluded.cu) that read x in atom order in place of the float copies, and their energies have a second word of 2^-64 kJ/mol a unit.
@@ -25,6 +26,7 @@
 enum { GPU_OCTET = 8, GPU_BLOCK = 32 }; // atoms an octet; slots a block (four octets)
 enum { GPU_ENERGY = 0, GPU_VIRIAL = MDS_N_ENERGY, GPU_N_SUMS = MDS_N_ENERGY + 9 }; // places in gpu_control.sum
 #define GPU_FORCE_SCALE 4294967296.0f // units a kJ/mol/nm
+#define GPU_FORCE_LIMIT 134217728.0f  // kJ/mol/nm: what is larger is cut to it and a fault; the units of it are 2^59
 #define GPU_SUM_SCALE 16777216.0f     // units a kJ/mol
 #define GPU_FINE_SCALE 1099511627776.0 // parts of such a unit in the second word
 #define GPU_NO_ATOM 0x7fffffff
@@ -60,6 +62,7 @@ typedef struct {
 /// What nearly every kernel gets, by value: pointers into device memory that stay as they are between searches.
 typedef struct {
     int           n_atoms, n_slots, n_blocks;
+    int           in_float; // sums of forces are floats in any order: float4 [n_slots] where `force` is
     gpu_control  *control;
     // atom order
     double      (*x)[3], (*v)[3], (*f)[3]; // [n_atoms] nm (continuous), nm/ps, kJ/mol/nm (complete after finish, sites 0)
@@ -114,7 +117,7 @@ typedef struct gpu_frames   gpu_frames;   // observe.cu
 struct mds_device {
     const mds_system *system;  // borrowed
     mds_params        params;
-    char              about[160], flavour[16];
+    char              about[224], flavour[16];
     gpu_view          view;
     gpu_list          list;    // the one to be computed now: search and prune set it
     size_t            n_slots_room;
@@ -166,11 +169,24 @@ static __device__ __forceinline__ void gpu_fault(gpu_control *c, unsigned bit, i
     atomicMin(&c->fault_atom, atom);
 }
 
+/// The sum of forces on a slot, where view.in_float says that it is one of floats.
+static __device__ __forceinline__ float4 *gpu_float_sum(const gpu_view *p, int slot)
+{
+    return reinterpret_cast<float4 *>(p->force) + slot;
+}
+
 /// Component k of a force on a slot, kJ/mol/nm, added to its sum.
 static __device__ __forceinline__ void gpu_add_force(const gpu_view *p, int slot, int k, float f)
 {
-    if (!gpu_add_fixed(&p->force[slot][k], f, GPU_FORCE_SCALE))
-        gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
+    bool fits;
+
+    if (p->in_float) {
+        fits = fabsf(f) < GPU_FORCE_LIMIT;
+        atomicAdd(&gpu_float_sum(p, slot)->x + k, fits ? f : f > 0 ? GPU_FORCE_LIMIT : f < 0 ? -GPU_FORCE_LIMIT : 0.0f);
+    } else {
+        fits = gpu_add_fixed(&p->force[slot][k], f, GPU_FORCE_SCALE);
+    }
+    if (!fits) gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
 }
 
 /// The same in double, for bonded terms and sites.
@@ -179,7 +195,12 @@ static __device__ __forceinline__ void gpu_add_force_double(const gpu_view *p, i
     const double limit = 576460752303423488.0, scaled = f * (double)GPU_FORCE_SCALE;
     const bool   fits = fabs(scaled) < limit;
 
-    atomicAdd(&p->force[slot][k], (unsigned long long)__double2ll_rn(fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0));
+    const double kept = fits ? scaled : scaled > 0 ? limit : scaled < 0 ? -limit : 0.0;
+
+    if (p->in_float)
+        atomicAdd(&gpu_float_sum(p, slot)->x + k, (float)(kept * (1 / (double)GPU_FORCE_SCALE)));
+    else
+        atomicAdd(&p->force[slot][k], (unsigned long long)__double2ll_rn(kept));
     if (!fits) gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
 }
 
@@ -248,16 +269,30 @@ static __device__ __forceinline__ void gpu_begin_step(gpu_control *c, int t)
     }
 }
 
+/// The sum of forces on a slot, which is cleared.
+static __device__ __forceinline__ void gpu_take_sum(const gpu_view *p, int slot, double f[3])
+{
+    int k;
+
+    if (p->in_float) {
+        const float4 sum = *gpu_float_sum(p, slot);
+
+        f[0] = sum.x;
+        f[1] = sum.y;
+        f[2] = sum.z;
+        *gpu_float_sum(p, slot) = make_float4(0, 0, 0, 0);
+        return;
+    }
+    for (k = 0; k < 3; k++) {
+        f[k] = (double)(long long)p->force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
+        p->force[slot][k] = 0;
+    }
+}
+
 /// f of atom i from the sum of forces of its slot, which is cleared for the next step. Sites have given theirs away.
 static __device__ __forceinline__ void gpu_take_force(const gpu_view *p, int i)
 {
-    const int slot = p->slot_of[i];
-    int       k;
-
-    for (k = 0; k < 3; k++) {
-        p->f[i][k] = (double)(long long)p->force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
-        p->force[slot][k] = 0;
-    }
+    gpu_take_sum(p, p->slot_of[i], p->f[i]);
 }
 
 // ---------------------------------------------------------------------------------------------------- modules

@@ -97,6 +97,12 @@ static __device__ __forceinline__ void term_add(const gpu_view *p, term_stage *s
     const int lane = (int)threadIdx.x % GPU_WARP;
     int       k;
 
+    if (p->in_float) { // a lane adds all three at once
+        const float unit = 1 / GPU_FORCE_SCALE;
+
+        if (slot >= 0) gpu_add_vector(gpu_float_sum(p, slot), unit * (float)units[0], unit * (float)units[1], unit * (float)units[2]);
+        return;
+    }
     for (k = 0; k < 3; k++) stage->units[3 * lane + k] = units[k];
     stage->slot[lane] = slot;
     __syncwarp();

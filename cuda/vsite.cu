@@ -128,10 +128,7 @@ template <bool sums> static __global__ void __launch_bounds__(TERM_THREADS) k_sp
         const int slot = p.slot_of[v.site[s]];
         double    f[3];
 
-        for (k = 0; k < 3; k++) {
-            f[k] = (double)(long long)p.force[slot][k] * (1 / (double)GPU_FORCE_SCALE);
-            p.force[slot][k] = 0;
-        }
+        gpu_take_sum(&p, slot, f);
         if (v.kind[s] == MDS_VSITE_LINEAR) {
             for (j = v.start[s]; j < v.start[s + 1]; j++) {
                 const int to = p.slot_of[v.atom[j]];

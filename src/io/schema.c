@@ -230,8 +230,8 @@ const mds_key mds_keys[] = {
              "`ref` and `cuda` only, slow, for validation and minimisation."},
     {.name = "backend.deterministic", CHOICE(backend.deterministic), .value = "\"yes\"",
      .choice = {{"yes", MDS_DETERMINISTIC_YES}, {"no", MDS_DETERMINISTIC_NO}, {"ranks", MDS_DETERMINISTIC_RANKS}},
-     .help = "Yes: same machine kind, same threads, same bits. Ranks: the same bits on any number of ranks (this version "
-             "refuses it)."},
+     .help = "Yes: same machine kind, same threads, same bits. No: on a GPU in mixed precision forces are summed in float in whatever "
+             "order threads come; on the CPU it changes nothing. Ranks: the same bits on any number of ranks (this version refuses it)."},
     {.name = "backend.tune", CHOICE(backend.tune), .value = "\"auto\"",
      .choice = {{"auto", MDS_TUNE_AUTO}, {"fixed", MDS_TUNE_FIXED}},
      .help = "Try settings of equal accuracy at the start and keep the fastest, or take fixed ones."},

@@ -14,6 +14,7 @@ usage: test_run.py CASE
   ranges     a profiler sees the stages under their names, in the order of a step, every range closed
   double     backend.precision = "double": stays with ref far closer than mixed precision does; schedules, restarts, recorded steps keep the bits
   power      power, energy and clock of the board as the driver's library tells them: in the log, in a benchmark, in `info`; nothing without it
+  unordered  backend.deterministic = "no": forces are right in any order of threads, and differ by rounding; "yes" keeps its bits
 """
 import csv, json, math, os, re, struct, subprocess, sys, tempfile
 
@@ -294,6 +295,41 @@ def case_power():
             check(p.returncode == 0 and abs(c["power_w"] / watt - 1) < 0.05 and c["sm_clock_mhz"] == 1500 and c["energy_wh_per_ns"] > 0, "%s: a benchmark tells %s %s" % (label, c.get("power_w"), p.stderr))
         about = subprocess.run([emu, "info"], capture_output=True, text=True, env=dict(os.environ, **environment)).stdout
         check(("driver 987.65, power limit 350 W" in about) == (watt is not None) and "GPU 0: emulation" in about, label + ": info")
+
+
+def forces(backend, place, *more, **environment):
+    import numpy
+    conf = os.path.join(os.environ["MDS_SOURCE"], "inputs/dipeptide/dipeptide.conf")
+    run(backend, "energy", conf, "--forces", place + "/f.npy", "--json", place + "/e.json", *more, **environment)
+    return numpy.load(place + "/f.npy"), json.load(open(place + "/e.json"))["energies"]["potential"]
+
+
+def case_unordered():
+    try:
+        import numpy
+    except ImportError:
+        print("skipped: numpy is not installed")
+        sys.exit(77)
+    loose = ("--set", "backend.deterministic=no")
+    with tempfile.TemporaryDirectory() as a:
+        exact, energy = forces("ref", a)
+        size = numpy.sqrt((exact ** 2).mean())
+        found = {}
+        for label, more, environment in (("fixed point", (), {}), ("fixed point, random", (), {"EMU_ORDER": "random"}), ("float", loose, {}),
+                                         ("float, random", loose, {"EMU_ORDER": "random", "EMU_LAZY": "1", "EMU_PROTECT": "1"})):
+            f, e = forces("emu", a, *more, **environment)
+            found[label] = f
+            # single precision of the pairs: 1e-5; a float sum of some hundred terms adds less than 1e-6 of the largest of them
+            gap = numpy.sqrt(((f - exact) ** 2).mean()) / size
+            check(gap < 1e-4 and abs(e / energy - 1) < 1e-5, "2,242 atoms, %s: forces within %.2g of their rms of ref's, energy within %.2g" % (label, gap, abs(e / energy - 1)))
+        same = numpy.array_equal
+        check(same(found["fixed point"], found["fixed point, random"]), "fixed point: the same bits in any order")
+        check(not same(found["float"], found["float, random"]) and not same(found["float"], found["fixed point"]), "float: the order of threads shows")
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+        run("emu", write_conf(a, 648, 30))
+        run("emu", write_conf(b, 648, 30, backend__deterministic='"no"'), EMU_ORDER="random")
+        compare(a, b, "30 steps, fixed point and float", 3e-5, 1e-3) # as in `follow`
+        check(said(b, "summed in float") and not said(a, "summed in float"), "the log says which")
 
 
 globals()["case_" + sys.argv[1]]()

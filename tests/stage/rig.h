@@ -40,6 +40,7 @@ static inline mds_params rig_params(void)
 {
     mds_params p = {0};
 
+    p.deterministic = true;
     p.dt = 0.002;
     p.lj_modifier = MDS_LJ_CUT;
     p.coulomb = MDS_COULOMB_NONE;

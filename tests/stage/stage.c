@@ -18,6 +18,7 @@ mds_params stage_params(double cut)
 {
     mds_params p = {0};
 
+    p.deterministic = !getenv("MDS_UNORDERED"); // as CMakeLists.txt asks
     p.dt = 0.001;
     p.lj_modifier = MDS_LJ_CUT;
     p.coulomb = MDS_COULOMB_CUT;

@@ -33,7 +33,7 @@ static const mds_domain *whole(const rig *r)
 
 static mds_params params_of(double cut, double radius)
 {
-    return (mds_params){.coulomb = MDS_COULOMB_CUT, .lj_modifier = MDS_LJ_CUT, .cut_lj = cut, .cut_q = cut, .list_radius = radius};
+    return (mds_params){.deterministic = true, .coulomb = MDS_COULOMB_CUT, .lj_modifier = MDS_LJ_CUT, .cut_lj = cut, .cut_q = cut, .list_radius = radius};
 }
 
 static rig water(int32_t n, double cut, double radius)

@@ -42,7 +42,8 @@ static void start(setup *s, mds_box box, int32_t n, const double *charge)
     for (i = 0; i < n; i++) atom(&s->system, charge[i]);
     TEST_OK(mds_state_init(&s->state, n));
     s->state.box = box;
-    s->params = (mds_params){.dt = 0.001,
+    s->params = (mds_params){.deterministic = true,
+                             .dt = 0.001,
                              .coulomb = MDS_COULOMB_PME,
                              .lj_modifier = MDS_LJ_CUT,
                              .cut_lj = 0.9,

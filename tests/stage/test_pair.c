@@ -32,7 +32,8 @@ typedef struct {
 
 static mds_params parameters(double cut, mds_coulomb coulomb)
 {
-    return (mds_params){.dt = 0.001,
+    return (mds_params){.deterministic = true,
+                        .dt = 0.001,
                         .coulomb = coulomb,
                         .lj_modifier = MDS_LJ_SHIFT,
                         .coulomb_shift = true,

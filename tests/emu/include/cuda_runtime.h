@@ -135,6 +135,17 @@ EMU_INTEGER_ATOMICS(unsigned, unsigned)
 EMU_INTEGER_ATOMICS(unsigned long long, unsigned long long)
 EMU_ATOMIC(atomicAdd, float, a + b)
 EMU_ATOMIC(atomicAdd, double, a + b)
+/// Of sm_90 and later, in global memory: each component by itself is added at once, the four are not.
+static inline float4 atomicAdd(float4 *to, float4 v)
+{
+    float4 old;
+
+    old.x = atomicAdd(&to->x, v.x);
+    old.y = atomicAdd(&to->y, v.y);
+    old.z = atomicAdd(&to->z, v.z);
+    old.w = atomicAdd(&to->w, v.w);
+    return old;
+}
 EMU_ATOMIC(atomicExch, float, b)
 
 // ------------------------------------------------------------------------------------------------- arithmetic
