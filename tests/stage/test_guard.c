@@ -39,7 +39,7 @@ static void fill(gas *g, mds_box box, double hot)
     int32_t residue, i;
     int     k, l;
 
-    *g = (gas){.params = {.coulomb = MDS_COULOMB_CUT,
+    *g = (gas){.params = {.deterministic = true, .coulomb = MDS_COULOMB_CUT,
                           .lj_modifier = MDS_LJ_CUT,
                           .dt = 0.002,
                           .cut_lj = 0.8,

@@ -41,7 +41,7 @@ static double uniform(uint64_t seed, int32_t i, int k)
 /// n atoms anywhere in the box (or, without one, in a cube of 3 nm), triples of them excluded from each other, without charge.
 static rig gas(mds_box box, int32_t n, double cut, double list_radius, double prune_radius)
 {
-    rig     r = {.params = {.coulomb = MDS_COULOMB_CUT,
+    rig     r = {.params = {.deterministic = true, .coulomb = MDS_COULOMB_CUT,
                             .lj_modifier = MDS_LJ_CUT,
                             .cut_lj = cut,
                             .cut_q = cut,
