@@ -97,19 +97,16 @@ static __device__ __forceinline__ void term_add(const gpu_view *p, term_stage *s
     const int lane = (int)threadIdx.x % GPU_WARP;
     int       k;
 
-    if (p->in_float) { // a lane adds all three at once
-        const float unit = 1 / GPU_FORCE_SCALE;
-
-        if (slot >= 0) gpu_add_vector(gpu_float_sum(p, slot), unit * (float)units[0], unit * (float)units[1], unit * (float)units[2]);
-        return;
-    }
     for (k = 0; k < 3; k++) stage->units[3 * lane + k] = units[k];
     stage->slot[lane] = slot;
     __syncwarp();
     for (k = 0; k < 3; k++) {
         const int at = GPU_WARP * k + lane, to = stage->slot[at / 3];
 
-        if (to >= 0) atomicAdd(&p->force[to][at % 3], (unsigned long long)stage->units[at]);
+        if (to >= 0 && p->in_float)
+            atomicAdd(&gpu_float_sum(p, to)->x + at % 3, (1 / GPU_FORCE_SCALE) * (float)stage->units[at]);
+        else if (to >= 0)
+            atomicAdd(&p->force[to][at % 3], (unsigned long long)stage->units[at]);
     }
     __syncwarp();
 }
