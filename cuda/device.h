@@ -8,7 +8,8 @@
 //
 // Forces are summed in 64-bit fixed point, 2^-32 kJ/mol/nm a unit: sums do not depend on the order of their terms, so neither do
 // bits on the schedule of a chip. Energies and virials likewise, 2^-24 kJ/mol a unit. `finish` makes doubles of them. With
-// backend.deterministic = "no" forces (of mixed precision) are summed in float: half the bytes, and on newer chips a slot at once.
+// backend.deterministic = "no" forces (of mixed precision) are summed in float: half the bytes, and a slot at once by the pair
+// kernel by rows on chips that can (sm_90 and later).
 //
 // With backend.precision = "double" the stages that are float have twins (pair_double.cu, bonded_double.cu, mesh_double.cu, one
 // in excluded.cu) that read x in atom order in place of the float copies, and their energies have a second word of 2^-64 kJ/mol a unit.
@@ -188,6 +189,22 @@ static __device__ __forceinline__ void gpu_add_force(const gpu_view *p, int slot
     }
     if (!fits) gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
 }
+
+#if GPU_VECTOR_ADD
+/// All three components to a sum of floats (view.in_float) in one operation.
+static __device__ __forceinline__ void gpu_add_force_vector(const gpu_view *p, int slot, float x, float y, float z)
+{
+    const float limit = GPU_FORCE_LIMIT;
+
+    if (!(fmaxf(fmaxf(fabsf(x), fabsf(y)), fabsf(z)) < limit) || isnan(x + y + z)) {
+        gpu_add_force(p, slot, 0, x);
+        gpu_add_force(p, slot, 1, y);
+        gpu_add_force(p, slot, 2, z);
+        return;
+    }
+    atomicAdd(gpu_float_sum(p, slot), make_float4(x, y, z, 0));
+}
+#endif
 
 /// The same in double, for bonded terms and sites.
 static __device__ __forceinline__ void gpu_add_force_double(const gpu_view *p, int slot, int k, double f)

@@ -104,17 +104,12 @@ static __device__ __forceinline__ unsigned gpu_ballot(bool p)
     return __ballot_sync(GPU_ALL, p);
 }
 
-/// Add to a sum of floats in whatever order threads come, in one operation where the chip has it (sm_90 and later).
-static __device__ __forceinline__ void gpu_add_vector(float4 *sum, float x, float y, float z)
-{
-#if defined(EMU_CUDA) || __CUDA_ARCH__ >= 900
-    atomicAdd(sum, make_float4(x, y, z, 0));
+/// Whether the chip adds four floats in one operation. Elsewhere neighbouring lanes with one float each do as well: they share a sector.
+#if defined(EMU_CUDA) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900)
+#define GPU_VECTOR_ADD 1
 #else
-    atomicAdd(&sum->x, x);
-    atomicAdd(&sum->y, y);
-    atomicAdd(&sum->z, z);
+#define GPU_VECTOR_ADD 0
 #endif
-}
 
 /// Add v, in units of 1/scale, to a sum that does not depend on the order of its terms. Returns false where v does not fit: then it
 /// is cut to +-2^59/scale, and not a number counts as 0. Two's complement wraps, so the sum is made of unsigned numbers.

@@ -45,11 +45,17 @@ static __device__ __forceinline__ void load_octet(const pair_args *a, row_room *
     __syncwarp();
 }
 
-/// Forces on 32 j atoms to the sums of their slots, three neighbouring lanes a slot.
+/// Forces on 32 j atoms to the sums of their slots, three neighbouring lanes a slot; sums of floats a lane a slot where the chip can.
 static __device__ __forceinline__ void put_row(const pair_args *a, row_room *s, int lane, int slot, float fx, float fy, float fz)
 {
     int k;
 
+#if GPU_VECTOR_ADD
+    if (a->view.in_float) {
+        if (fx != 0 || fy != 0 || fz != 0) gpu_add_force_vector(&a->view, slot, fx, fy, fz);
+        return;
+    }
+#endif
     s->force[lane] = make_float4(fx, fy, fz, __int_as_float(slot));
     __syncwarp();
     GPU_UNROLL
