@@ -49,6 +49,7 @@ long emu_switches();
 void  emu_release(void *sync);
 void  emu_acquire(void *sync);
 void *emu_fresh_sync();
+void  emu_forget_syncs(); // at the end of a grid, when nobody will use them again
 
 // ---------------------------------------------------------------------------------------------------- blocks
 

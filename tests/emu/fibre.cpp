@@ -202,21 +202,32 @@ void emu_acquire(void *sync)
     __tsan_acquire(sync);
 }
 
+static char *first_sync, *next_sync, *end_sync;
+
 /// Never the same address twice: an old one would carry the order of work long past.
 void *emu_fresh_sync()
 {
-    static char *next, *end;
-
-    if (next == end) {
+    if (next_sync == end_sync) {
         const size_t size = size_t{1} << 26;
         void        *map = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (map == MAP_FAILED) emu_fault("no address space for the race detector");
-        next = static_cast<char *>(map);
-        end = next + size;
+        first_sync = next_sync = static_cast<char *>(map);
+        end_sync = next_sync + size;
     }
-    next += 8;
-    return next - 8;
+    next_sync += 8;
+    return next_sync - 8;
+}
+
+/// Give back those handed out so far. The detector forgets what it knows of addresses that are unmapped: some hundred bytes a thread and
+/// barrier, which in a long run would come to more pieces of memory than a process may have.
+void emu_forget_syncs()
+{
+    const size_t worth_it = size_t{1} << 14, used = static_cast<size_t>(next_sync - first_sync) / page * page;
+
+    if (used < worth_it) return;
+    munmap(first_sync, used);
+    first_sync += used;
 }
 #else
 void emu_release(void *) {}
@@ -225,4 +236,5 @@ void *emu_fresh_sync()
 {
     return nullptr;
 }
+void emu_forget_syncs() {}
 #endif
