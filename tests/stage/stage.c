@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stage/stage.h"
 
+#include <inttypes.h>
+
 #define STAGE_DO(call)                                                                                       \
     do {                                                                                                     \
         if ((call) != MDS_OK) {                                                                              \
@@ -247,4 +249,34 @@ int stage_check_gradient(stage *s, const mds_state *state, int mask, double tole
     mds_frame_free(&frame);
     mds_state_free(&moved);
     return bad;
+}
+
+static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    return h;
+}
+
+uint64_t stage_fingerprint(const mds_frame *frame)
+{
+    uint64_t h = hash(1469598103934665603u, frame->f, (size_t)frame->n * sizeof *frame->f);
+
+    h = hash(h, frame->energy, sizeof frame->energy);
+    return hash(h, frame->virial, sizeof frame->virial);
+}
+
+void stage_check_orders(const char *program, const char *backend, uint64_t want)
+{
+    static const char *orders[] = {"EMU_ORDER=forward", "EMU_ORDER=reverse", "EMU_ORDER=random EMU_SEED=1 EMU_LAZY=1"};
+
+    for (size_t k = 0; k < sizeof orders / sizeof orders[0]; k++) {
+        char     command[1200];
+        uint64_t got = 0;
+        FILE    *other;
+
+        snprintf(command, sizeof command, "%s '%s' %s fingerprint", orders[k], program, backend);
+        other = popen(command, "r");
+        TEST_TRUE(other && fscanf(other, "%" SCNx64, &got) == 1 && got == want);
+        if (other) pclose(other);
+    }
 }

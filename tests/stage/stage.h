@@ -56,4 +56,10 @@ double stage_tensor_gap(const double a[3][3], const double b[3][3]);
 /// the atoms that s->every asks for. `tolerance` is relative to the largest force and largest strain derivative.
 /// Prints what is off and returns how many: the caller checks for 0.
 int stage_check_gradient(stage *s, const mds_state *state, int mask, double tolerance, const char *what);
+
+/// One number of the bits of forces, energies and virial.
+uint64_t stage_fingerprint(const mds_frame *frame);
+/// Checks that `program`, run again with the words `backend` and "fingerprint", prints `want` (hexadecimal) whatever the order in which
+/// the emulation runs threads: it reads that order once, so each takes a process of its own.
+void stage_check_orders(const char *program, const char *backend, uint64_t want);
 #endif
