@@ -112,17 +112,9 @@ static __device__ __forceinline__ void do_step(const pair_args *a, uint4 four, c
     float          x = xq.x + (from.x - base.x), fx = 0, fy = 0, fz = 0;
     const float    y = xq.y + (from.y - base.y), z = xq.z + (from.z - base.z);
     unsigned       counts = mine;
-    pair_couple    couple = {0, 0, 0, 0, 0, 0, 0};
+    pair_couple    couple = pair_of_j<RULE>(a, j);
     int            o;
 
-    if (RULE == PAIR_MATRIX) {
-        couple.column = a->type[j];
-    } else {
-        const float2 lj = a->lj[j];
-
-        couple.a_j = lj.x;
-        couple.b_j = lj.y;
-    }
     if (WORDS && words) // this lane's bits of the four octets, moved to the top by one multiplication
         counts &= ((words[row] >> component) & 0x01010101u) * 0x10204080u;
     if (!WORDS) x = GPU_J_OCTETS(mine) ? x : FAR;

@@ -83,6 +83,22 @@ typedef struct {
     int   row, column;        // of the matrix
 } pair_couple;
 
+/// With what belongs to the atom in slot j.
+template <int RULE> static __device__ __forceinline__ pair_couple pair_of_j(const pair_args *a, int j)
+{
+    pair_couple couple = {0, 0, 0, 0, 0, 0, 0};
+
+    if (RULE == PAIR_MATRIX) {
+        couple.column = a->type[j];
+    } else {
+        const float2 lj = a->lj[j];
+
+        couple.a_j = lj.x;
+        couple.b_j = lj.y;
+    }
+    return couple;
+}
+
 /// Horner's rule; with PAIR_ANY and PAIR_POTENTIAL what lies above that degree in a loop, which most forms do not enter.
 template <int DEGREE> static __device__ __forceinline__ float pair_polynomial(const float *c, int degree, float v)
 {

@@ -80,17 +80,9 @@ static __device__ __forceinline__ void do_turn(const pair_args *a, row_room *s, 
     const float4    xq = a->view.xq[j];
     const float3    x = gpu_row_place(xq, a->view.origin[j / GPU_BLOCK], base, &image[word >> 8]);
     float           fx = 0, fy = 0, fz = 0;
-    pair_couple     couple = {0, 0, 0, 0, 0, 0, 0};
+    pair_couple     couple = pair_of_j<RULE>(a, j);
     int             k;
 
-    if (RULE == PAIR_MATRIX) {
-        couple.column = a->type[j];
-    } else {
-        const float2 lj = a->lj[j];
-
-        couple.a_j = lj.x;
-        couple.b_j = lj.y;
-    }
     GPU_UNROLL
     for (k = 0; k < GPU_OCTET; k++) {
         const float4 xi = s->x[k];
