@@ -102,7 +102,7 @@ static void mark_self(uint32_t own[2], int sign)
 static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], const int32_t *j, int32_t n)
 {
     MDS_TRY(mds_grow(&chunk->entry, &chunk->cap_entry, chunk->n_entries + 1, sizeof *chunk->entry));
-    MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)n, sizeof *chunk->tile));
+    MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)n + CPU_TILES_BEYOND, sizeof *chunk->tile));
     cpu_entry *entry = &chunk->entry[chunk->n_entries++];
     cpu_tile  *tile = chunk->tile + chunk->n_tiles;
 

@@ -25,6 +25,8 @@ enum { CPU_WEIGHT_HALF = 8, CPU_WEIGHT_TILE = 5, CPU_WEIGHT_ENTRY = 40 };
 #define CPU_FARTHEST 1e8
 /// Where padding slots are in xq: beyond any cut-off. nm
 #define CPU_PADDING 1e4
+/// Tiles past the last that the sorting of tiles may load (isa_search.c, place): less than the 16 of one turn.
+#define CPU_TILES_BEYOND 16
 /// How far a super may reach along an axis. nm
 #define CPU_REACH 4.0
 /// How many atoms the guard looks at before it asks for a new list.
@@ -35,7 +37,7 @@ enum { CPU_WEIGHT_HALF = 8, CPU_WEIGHT_TILE = 5, CPU_WEIGHT_ENTRY = 40 };
 /// Tiles of CPU_CHUNK supers, in order.
 typedef struct {
     cpu_entry *entry; // [n_entries]
-    cpu_tile  *tile;  // [n_tiles]
+    cpu_tile  *tile;  // [n_tiles + CPU_TILES_BEYOND]
     size_t     n_entries, n_tiles, cap_entry, cap_tile;
     mds_status status;
 } cpu_chunk;
