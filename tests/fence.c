@@ -7,7 +7,6 @@
 // 64 bytes, so up to 63 bytes behind an array may still be read unseen; AddressSanitizer (preset asan) has the same grain.
 //
 // Addresses are never used twice: the arena is 4 TiB of reserved addresses, of which only blocks have memory.
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
