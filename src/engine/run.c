@@ -384,12 +384,16 @@ mds_status mds_sim_run(mds_sim *s, const char *restart)
 {
     mds_checkpoint chk = {0};
     bool           found = false, same;
-    mds_status     status = MDS_OK;
+    mds_status     status;
 
     s->last_step = s->config->run.steps;
     MDS_TRY(mds_output_name(s));
-    MDS_TRY(find_checkpoint(s, restart, &chk, &found));
     same = !strcmp(restart, "auto") || !strcmp(restart, s->path_chk);
+    status = find_checkpoint(s, restart, &chk, &found);
+    if (status != MDS_OK) {
+        mds_checkpoint_free(&chk);
+        return status;
+    }
     if (!found) {
         status = run_fresh(s);
     } else if (same && chk.finished_steps >= s->last_step) {
