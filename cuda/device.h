@@ -29,6 +29,8 @@ enum { GPU_ENERGY = 0, GPU_VIRIAL = MDS_N_ENERGY, GPU_N_SUMS = MDS_N_ENERGY + 9 
 #define GPU_FORCE_SCALE 4294967296.0f // units a kJ/mol/nm
 #define GPU_FORCE_LIMIT 134217728.0f  // kJ/mol/nm: what is larger is cut to it and a fault; the units of it are 2^59
 #define GPU_SUM_SCALE 16777216.0f     // units a kJ/mol
+#define GPU_PART_LIMIT 536870912.0f   // kJ/mol, of a pair kernel's chunk: 2^53 units, a thousand of which still fit, so that a start with
+                                      // atoms on top of each other does not look like a minimum
 #define GPU_FINE_SCALE 1099511627776.0 // parts of such a unit in the second word
 #define GPU_NO_ATOM 0x7fffffff
 

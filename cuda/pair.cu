@@ -140,7 +140,10 @@ static __device__ __forceinline__ void do_step(const pair_args *a, uint4 four, c
         i->fy[o] -= f * dy;
         i->fz[o] -= f * dz;
     }
-    if (ENERGY) pair_add_virial(s, x, y, z, fx, fy, fz);
+    if (ENERGY) {
+        pair_add_virial(s, x, y, z, fx, fy, fz);
+        pair_name(&a->view, j, s);
+    }
     const float f = pair_sum_row(fx, fy, fz, lane);
     if (component < 3 && GPU_J_OCTETS(mine)) gpu_add_force(&a->view, j, component, f);
 }
@@ -187,7 +190,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : FORM != PAIR_ONE_
                                 origin.z + along(control->raster, chunk.image, 2)};
         const float3    rest = {along(control->rest, chunk.image, 0), along(control->rest, chunk.image, 1),
                                 along(control->rest, chunk.image, 2)};
-        pair_sums      s = {0, 0, 0, 0, 0, 0, 0, 0};
+        pair_sums      s = {0, 0, 0, 0, 0, 0, 0, 0, false};
         atoms_i         i;
 
         load_block<RULE>(&a, chunk.block, lane, rest, &i);

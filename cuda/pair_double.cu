@@ -122,12 +122,13 @@ static __device__ __forceinline__ place place_of(const gpu_view *p, int slot)
 }
 
 /// A chunk's sum, cut where a thousand such still fit the step's: a start with atoms on top of each other must not look like a minimum.
-static __device__ __forceinline__ double sum_within(gpu_control *c, double v)
+/// atom: whose it is, GPU_NO_ATOM if many have a share in it.
+static __device__ __forceinline__ double sum_within(gpu_control *c, double v, int atom)
 {
-    const double most = 536870912; // kJ/mol
+    const double most = GPU_PART_LIMIT; // kJ/mol
 
     if (fabs(v) < most) return v;
-    gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, GPU_NO_ATOM);
+    gpu_fault(c, isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, atom);
     return v > 0 ? most : v < 0 ? -most : 0;
 }
 
@@ -175,13 +176,15 @@ template <int ENERGY> static __global__ void __launch_bounds__(THREADS) k_pair_d
     }
     for (k = 0; k < 3 && i.atom >= 0; k++) gpu_add_force_double(&a.view, slot, k, fi[k]);
     if (!ENERGY) return;
+    if (i.atom >= 0)
+        for (k = 0; k < 2; k++) sum_within(a.view.control, sum[k], i.atom); // to name it
     double mine = 0; // lane k takes the sum of k
     GPU_UNROLL
     for (k = 0; k < N_SUMS; k++) {
         const double all = gpu_sum_warp(sum[k]);
         mine = lane == k ? all : mine;
     }
-    mine = sum_within(a.view.control, mine);
+    mine = sum_within(a.view.control, mine, GPU_NO_ATOM);
     if (lane < 2) gpu_add_sum_fine(a.view.control, GPU_ENERGY + (lane ? MDS_EN_COUL : MDS_EN_LJ), mine);
     if (lane < 2 || lane >= N_SUMS) return;
     k = lane < 5 ? 0 : lane < 7 ? 1 : 2;

@@ -237,11 +237,10 @@ static __device__ __forceinline__ float pair_sum_rows(float x, float y, float z,
 
 // --------------------------------------------------------------------------------------- energies and virial
 
-/// Kilojoules to units of the sums. Limits are tighter than those of gpu_add_sum, so that a thousand terms at the limit still fit:
-/// a start with atoms on top of each other must not look like a minimum.
+/// Kilojoules to units of the sums.
 static __device__ __forceinline__ unsigned long long pair_units(float v, unsigned *fault)
 {
-    const float limit = 9007199254740992.0f, scaled = v * GPU_SUM_SCALE; // 2^53
+    const float limit = GPU_PART_LIMIT * GPU_SUM_SCALE, scaled = v * GPU_SUM_SCALE;
     const bool  fits = fabsf(scaled) < limit;
 
     if (!fits) *fault |= isnan(v) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE;
@@ -278,7 +277,17 @@ static __device__ __forceinline__ void pair_put_sums(gpu_control *c, unsigned lo
 /// Energies and virial of a chunk, in floats of its own.
 typedef struct {
     float lj, q, xx, xy, xz, yy, yz, zz;
+    bool  named; // an atom has been named for an energy beyond the limit
 } pair_sums;
+
+/// After the pairs of the atom in slot j: if they bring the chunk's energy in this lane beyond the limit, that atom is to be named. Forces
+/// alone do not tell: between atoms at one point there is none.
+static __device__ __forceinline__ void pair_name(const gpu_view *p, int j, pair_sums *s)
+{
+    if (s->named || fmaxf(fabsf(s->lj), fabsf(s->q)) < GPU_PART_LIMIT) return;
+    s->named = true;
+    gpu_fault(p->control, MDS_FAULT_RANGE, p->atom_of[j]);
+}
 
 static __device__ __forceinline__ void pair_add_virial(pair_sums *s, float x, float y, float z, float fx, float fy, float fz)
 {

@@ -104,7 +104,10 @@ static __device__ __forceinline__ void do_turn(const pair_args *a, row_room *s, 
         i->f[3 * k + 1] -= f * dy;
         i->f[3 * k + 2] -= f * dz;
     }
-    if (ENERGY) pair_add_virial(sums, x.x, x.y, x.z, fx, fy, fz);
+    if (ENERGY) {
+        pair_add_virial(sums, x.x, x.y, x.z, fx, fy, fz);
+        pair_name(&a->view, j, sums);
+    }
     put_row(a, s, lane, j, fx, fy, fz);
 }
 
@@ -162,7 +165,7 @@ k_row(pair_args a)
         const int          first = a.rows.first[item.octet], n = a.rows.n[item.octet] << a.rows.shift, turns = (n + GPU_WARP - 1) / GPU_WARP;
         const int          end = item.part + 1 == item.parts ? n : GPU_WARP * row_turn(&item, item.part + 1, turns);
         const float4       base = a.view.origin[item.octet / OCTETS];
-        pair_sums          sums = {0, 0, 0, 0, 0, 0, 0, 0};
+        pair_sums          sums = {0, 0, 0, 0, 0, 0, 0, 0, false};
         octet_force        i;
 
         GPU_UNROLL
