@@ -30,8 +30,9 @@ enum {
     MDS_SEARCH = 1u << 2,  // a new pair list
     MDS_OBSERVE = 1u << 3, // a frame leaves the device
     MDS_COUPLE = 1u << 4,  // thermostat, barostat and centre-of-mass removal act
-    MDS_UNSEEN = 1u << 5   // nobody looks at this step's forces or at the velocities that end it: what the next FIX_X takes back anyway
+    MDS_UNSEEN = 1u << 5,  // nobody looks at this step's forces or at the velocities that end it: what the next FIX_X takes back anyway
                            // (forces and velocities along constraints) may be left out. A hint: x and v agree to rounding without it
+    MDS_FAST = 1u << 6     // multiple time steps (params.mesh_every): the slow forces are left out here. Never with energies or virial
 };
 
 enum { MDS_CAP_REPLAY = 1u << 0, MDS_CAP_DEVICE_MPI = 1u << 1 };
@@ -55,6 +56,10 @@ typedef struct {
     mds_op_kind kind;
     double      fraction;
 } mds_op;
+
+/// Multiple time steps. Slow forces are what the mesh gives less what excluded pairs take back of it. In a step without MDS_FAST they
+/// act params.mesh_every times as strongly on whatever KICK moves; energies, virials (that of constraints too) and the forces of a
+/// frame are those of the potential, each force once (docs/theory/integrators.md).
 
 /// An integrator is data: operations before and after the forces, each list ended by MDS_STOP.
 typedef struct {

@@ -26,6 +26,7 @@ static void cpu_close(mds_device *d)
     mds_free(d->x);
     mds_free(d->v);
     mds_free(d->f);
+    mds_free(d->f_seen);
     mds_free(d->x_list);
     mds_free(d->charge);
     mds_free(d->inv_mass);
@@ -144,6 +145,7 @@ mds_status mds_cpu_reserve(mds_device *d, int32_t n)
     MDS_TRY(ROOM(d->x, 1));
     MDS_TRY(ROOM(d->v, 1));
     MDS_TRY(ROOM(d->f, 1));
+    if (mds_cpu_impulses(d)) MDS_TRY(ROOM(d->f_seen, 1));
     MDS_TRY(ROOM(d->x_list, 1));
     MDS_TRY(ROOM(d->charge, 1));
     MDS_TRY(ROOM(d->inv_mass, 1));
@@ -179,7 +181,7 @@ static mds_status cpu_upload(mds_device *d, const mds_domain *domain, const mds_
     memcpy(d->coupling, state->coupling, sizeof d->coupling);
     d->work_noise = state->work_noise;
     d->work_scale = state->work_scale;
-    d->tripped = d->listed = false;
+    d->tripped = d->listed = d->seen = false;
     d->fault = 0;
     d->fault_atom = -1;
     return new_box ? derive(d) : MDS_OK;
@@ -193,6 +195,7 @@ static mds_status cpu_begin(mds_device *d, mds_work work)
     mds_cpu_move_flush(d);
     d->has_energy = work & MDS_ENERGY;
     d->has_virial = work & MDS_VIRIAL;
+    d->seen = false;
     mds_cpu_vsite_place(d);
     mds_cpu_list_refresh(d);
     memset(d->sums, 0, (size_t)d->n_threads * sizeof *d->sums);
@@ -228,6 +231,25 @@ static void sum_forces(mds_device *d)
     d->lines_clear = true;
 }
 
+/// The rest of an impulse in a step that somebody looks at: f keeps every force once in f_seen and gets the slow ones mesh_every - 1
+/// times more. Energies and virials are summed before.
+static void add_impulse(mds_device *d)
+{
+    const double more = d->params.mesh_every - 1;
+    const int    threads = d->n_threads;
+    int32_t      s;
+
+    memcpy(d->f_seen, d->f, (size_t)d->n_slots * sizeof *d->f);
+    d->seen = true;
+    mds_cpu_excluded_again(d, more); // into lines that sum_forces has cleared
+    mds_cpu_mesh_again(d, more);
+    sum_forces(d);
+    mds_cpu_vsite_spread(d, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (s = 0; s < d->n_slots; s++)
+        for (int k = 0; k < 3; k++) d->f[s][k] += d->f_seen[s][k];
+}
+
 static mds_status cpu_finish(mds_device *d, mds_work work)
 {
     const double volume = mds_box_volume(&d->box);
@@ -247,6 +269,7 @@ static mds_status cpu_finish(mds_device *d, mds_work work)
         d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume + d->params.tail_constant;
         for (k = 0; k < 3; k++) d->virial[k][k] -= 0.5 * d->params.tail_pressure / volume;
     }
+    if (mds_cpu_impulses(d) && !(work & (MDS_FAST | MDS_UNSEEN))) add_impulse(d);
     return MDS_OK;
 }
 

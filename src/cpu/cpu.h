@@ -41,6 +41,8 @@ struct mds_device {
     double (*x)[3];           // [n_slots] nm, continuous
     double (*v)[3];           // [n_slots] nm/ps
     double (*f)[3];           // [n_slots] kJ/mol/nm, complete after finish (sites 0)
+    double (*f_seen)[3];      // [n_slots] multiple time steps, where `seen`: forces once each, while f has the slow ones mesh_every times
+    bool    seen;
     double (*x_list)[3];      // [n_slots] positions at the last search, scaled with the box since
     double *charge, *inv_mass;// [n_slots] e, 1/Da (0: site or padding)
     int32_t *type;            // [n_slots] LJ type; n_types for padding
@@ -81,6 +83,18 @@ struct mds_device {
     mds_frame slot[2];        // frames on their way
 };
 
+/// Whether the mesh acts in impulses.
+static inline bool mds_cpu_impulses(const mds_device *device)
+{
+    return device->params.mesh_every > 1 && device->params.coulomb == MDS_COULOMB_PME;
+}
+
+/// What slow forces are multiplied with on their way into the lines. Where somebody looks they go in once, and `finish` adds the rest.
+static inline double mds_cpu_slow_weight(const mds_device *device, mds_work work)
+{
+    return mds_cpu_impulses(device) && (work & MDS_UNSEEN) ? device->params.mesh_every : 1;
+}
+
 /// Room for n slots in every array by slot; what was in them stays.
 mds_status mds_cpu_reserve(mds_device *device, int32_t n);
 
@@ -102,10 +116,12 @@ mds_status mds_cpu_excluded_open(mds_device *device);
 void       mds_cpu_excluded_close(mds_device *device);
 mds_status mds_cpu_excluded_remap(mds_device *device);
 void       mds_cpu_excluded(mds_device *device, mds_work work);    // mesh correction of excluded pairs and self energy, in double
+void       mds_cpu_excluded_again(mds_device *device, double weight); // its forces once more, times weight
 mds_status mds_cpu_mesh_open(mds_device *device);
 void       mds_cpu_mesh_close(mds_device *device);
 mds_status mds_cpu_mesh_set(mds_device *device);     // params changed: grid, order, split
 mds_status mds_cpu_mesh_remap(mds_device *device);
+void       mds_cpu_mesh_again(mds_device *device, double weight);  // its forces at the same positions once more, times weight
 mds_status mds_cpu_move_open(mds_device *device);
 void       mds_cpu_move_close(mds_device *device);
 mds_status mds_cpu_move_remap(mds_device *device);

@@ -244,7 +244,7 @@ static void refresh(mds_device *d)
     e->ready = true;
 }
 
-void mds_cpu_excluded(mds_device *d, mds_work work)
+static void run(mds_device *d, mds_work work, double weight)
 {
     const double        cut = d->params.cut_q;
     cpu_excluded       *e = d->excluded;
@@ -255,6 +255,7 @@ void mds_cpu_excluded(mds_device *d, mds_work work)
                                   .inv_cut = 1 / cut,
                                   .inv_cut2 = 1 / (cut * cut),
                                   .inv_cut3 = 1 / (cut * cut * cut),
+                                  .weight = weight,
                                   .sums = work & (MDS_ENERGY | MDS_VIRIAL),
                                   .far = d->params.coulomb == MDS_COULOMB_PME};
     const int            threads = d->n_threads;
@@ -279,4 +280,15 @@ void mds_cpu_excluded(mds_device *d, mds_work work)
         }
     }
     d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * e->sum_q2 * (frame.far ? d->split.self : 0.5 * e->range.pot[0] / cut);
+}
+
+void mds_cpu_excluded(mds_device *d, mds_work work)
+{
+    if ((work & MDS_FAST) && d->params.coulomb == MDS_COULOMB_PME) return; // goes with the mesh, whose share it takes back
+    run(d, work, d->params.coulomb == MDS_COULOMB_PME ? mds_cpu_slow_weight(d, work) : 1);
+}
+
+void mds_cpu_excluded_again(mds_device *d, double weight)
+{
+    run(d, 0, weight);
 }

@@ -13,6 +13,7 @@ typedef struct {
     const mds_short *range;
     const mds_split *split;
     double           cut2, inv_cut, inv_cut2, inv_cut3;
+    double           weight; // of the forces; 1 where sums are due, which do not have it
     bool             far;  // there is something to take back beyond the cut-off
     bool             sums; // energy or virial is due
 } excluded_frame;

@@ -75,7 +75,7 @@ VD_INLINE void evaluate(const excluded_frame *frame, int n, vd (*r)[3], const vd
         f[p] *= frame->inv_cut3;
         v[p] *= frame->inv_cut;
         if (!vd_all_within(r2[p], vd_set(frame->cut2))) take_beyond(frame, r2[p], &v[p], &f[p]);
-        f[p] *= -qq[p];
+        f[p] *= -qq[p] * frame->weight;
         v[p] *= -qq[p];
     }
 }

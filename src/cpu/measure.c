@@ -101,11 +101,11 @@ static void visit_measure(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu
     }
 }
 
-void mds_cpu_measure(mds_device *d, const cpu_measure *what)
+/// The sums over all groups.
+static void visit_all(mds_device *d, const cpu_measure *what)
 {
-    const cpu_move_sums *sum = d->move->sums;
-    const cpu_visit      visit = what->forces || what->half_step ? visit_measure : visit_kinetic;
-    int                  t, k, l;
+    const cpu_visit visit = what->forces || what->half_step ? visit_measure : visit_kinetic;
+    int             t;
 
     mds_cpu_clear_sums(d);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
@@ -119,6 +119,28 @@ void mds_cpu_measure(mds_device *d, const cpu_measure *what)
         mds_cpu_visit_networks(d, t, visit, what);
     }
     mds_cpu_add_sums(d);
+}
+
+/// f holds an impulse (multiple time steps): kinetic energy and inertia, measured with it, stand, for so the velocities went; what
+/// constraints take is that against the forces themselves.
+static void measure_seen(mds_device *d)
+{
+    const cpu_measure forces = {.forces = true};
+    double (*const f)[3] = d->f;
+
+    d->f = d->f_seen;
+    visit_all(d, &forces);
+    d->f = f;
+    for (int k = 0; k < 3; k++)
+        for (int l = 0; l < 3; l++) d->constraint_virial[k][l] = d->move->sums->virial[k][l] + d->move->inertia[k][l];
+}
+
+void mds_cpu_measure(mds_device *d, const cpu_measure *what)
+{
+    const cpu_move_sums *sum = d->move->sums;
+    int                  k, l;
+
+    visit_all(d, what);
     memcpy(d->kinetic, sum->kinetic, sizeof d->kinetic);
     for (k = 0; k < 3; k++)
         for (l = 0; l < 3; l++) {
@@ -129,6 +151,7 @@ void mds_cpu_measure(mds_device *d, const cpu_measure *what)
     d->ff = what->forces ? sum->ff : 0;
     d->vv = what->forces ? sum->vv : 0;
     d->move->half_step = what->half_step;
+    if (d->seen && what->forces) measure_seen(d);
 }
 
 static void visit_mix(mds_device *d, const cpu_group *g, cpu_scratch *s, cpu_move_sums *sums, const void *arg)

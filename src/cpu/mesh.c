@@ -274,7 +274,7 @@ static void convolve(mds_device *d)
     mds_cpu_fft_convolve(d->mesh->fft, reduce, expand, d, d->mesh->factor);
 }
 
-static void gather(mds_device *d)
+static void gather(mds_device *d, double weight)
 {
     cpu_mesh     *m = d->mesh;
     const int     threads = d->n_threads;
@@ -289,9 +289,14 @@ static void gather(mds_device *d)
         job.slab = m->potential;
         job.line = d->f_thread[t] + (size_t)m->share[t].first * (MESH_BLOCK / CPU_CLUSTER * CPU_LINE);
         for (int k = 0; k < 3; k++)
-            for (int l = 0; l < 3; l++) job.scale[k][l] = (float)(inv[k][l] * m->n[l]);
+            for (int l = 0; l < 3; l++) job.scale[k][l] = (float)(inv[k][l] * m->n[l] * weight);
         m->isa->gather[m->order](&job);
     }
+}
+
+void mds_cpu_mesh_again(mds_device *d, double weight)
+{
+    gather(d, weight); // shares, weights and the potential are still there
 }
 
 // ------------------------------------------------------------------------------------------------- stage
@@ -317,7 +322,7 @@ mds_status mds_cpu_mesh_stage(mds_device *d, mds_phase phase, mds_work work)
     PHASE((all && !plain) || phase == MDS_FFT, MDS_T_FFT, mds_cpu_fft_forward(d->mesh->fft, reduce, d))
     PHASE((all && !plain) || phase == MDS_SOLVE, MDS_T_SOLVE, mds_cpu_mesh_solve(d, work))
     PHASE((all && !plain) || phase == MDS_IFFT, MDS_T_FFT, mds_cpu_fft_backward(d->mesh->fft, expand, d))
-    PHASE(all || phase == MDS_GATHER, MDS_T_GATHER, gather(d))
+    PHASE(all || phase == MDS_GATHER, MDS_T_GATHER, gather(d, mds_cpu_slow_weight(d, work)))
 #undef PHASE
     return MDS_OK;
 }

@@ -27,14 +27,21 @@ static void copy_scalars(const mds_device *d, mds_frame *frame)
     frame->fault_atom = d->fault_atom;
 }
 
+/// Forces as the potential gives them.
+static const double (*forces(const mds_device *d))[3]
+{
+    return (const double(*)[3])(d->seen ? d->f_seen : d->f);
+}
+
 /// Largest force and its atom, the lowest id of equals; the first one that is not a number if there is one.
 static void find_largest_force(const mds_device *d, mds_frame *frame)
 {
+    const double(*f)[3] = forces(d);
     double  largest = -1;
     int32_t slot, atom = -1;
 
     for (slot = 0; slot < d->n_slots; slot++) {
-        double size2 = mds_dot(d->f[slot], d->f[slot]);
+        double size2 = mds_dot(f[slot], f[slot]);
 
         if (d->atom_of[slot] < 0) continue;
         if (isnan(size2)) size2 = INFINITY;
@@ -42,7 +49,7 @@ static void find_largest_force(const mds_device *d, mds_frame *frame)
         largest = size2;
         atom = d->atom_of[slot];
     }
-    frame->f_max = atom < 0 ? 0 : mds_norm(d->f[d->slot_of[atom]]);
+    frame->f_max = atom < 0 ? 0 : mds_norm(f[d->slot_of[atom]]);
     frame->f_max_atom = atom;
 }
 
@@ -62,7 +69,7 @@ mds_status mds_cpu_observe(mds_device *d, uint32_t fields, int slot)
         frame->id[frame->n] = d->atom_of[s];
         if (fields & MDS_FIELD_X) memcpy(frame->x[frame->n], d->x[s], sizeof d->x[s]);
         if (fields & MDS_FIELD_V) memcpy(frame->v[frame->n], d->v[s], sizeof d->v[s]);
-        if (fields & MDS_FIELD_F) memcpy(frame->f[frame->n], d->f[s], sizeof d->f[s]);
+        if (fields & MDS_FIELD_F) memcpy(frame->f[frame->n], forces(d)[s], sizeof d->f[s]);
         frame->n++;
     }
     return MDS_OK;

@@ -413,6 +413,7 @@ static void permute(mds_device *d)
     reorder(d, &d->x, true);
     reorder(d, &d->v, false);
     reorder(d, &d->f, false);
+    d->seen = false; // f_seen is of the order before
     int32_t *old = (int32_t *)(void *)list->swap; // ids before, in room that is free now
     memcpy(old, d->atom_of, (size_t)n * sizeof *old);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)

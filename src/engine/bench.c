@@ -59,10 +59,11 @@ static void forget_peak(void)
     fclose(file);
 }
 
-/// Steps of a block: a whole number of list intervals that fills `seconds`.
+/// Steps of a block: a whole number of list intervals that fills `seconds`, and of cycles of the mesh where it has multiple time steps.
 static int64_t block_steps(const mds_sim *s, double per_step, double seconds)
 {
-    const int64_t interval = s->params.list_interval > 0 ? s->params.list_interval : 20;
+    const int64_t list = s->params.list_interval > 0 ? s->params.list_interval : 20, mesh = s->params.mesh_every;
+    const int64_t interval = mesh > 1 && list % mesh ? list * mesh : list;
     const double  want = per_step > 0 ? seconds / per_step / (double)interval : 1;
 
     return interval * (int64_t)fmin(fmax(1, floor(want)), 1e7);

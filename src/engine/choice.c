@@ -16,6 +16,7 @@ void mds_choices_words(const mds_sim *s, mds_text *out)
     if (p->coulomb == MDS_COULOMB_PME)
         mds_text_add(out, "%s %s %.5g, order %d, grid %d x %d x %d; ", p->split == MDS_SPLIT_PROLATE ? "prolate" : "Gaussian",
                      p->split == MDS_SPLIT_PROLATE ? "c" : "beta", p->split_shape, p->order, p->grid[0], p->grid[1], p->grid[2]);
+    if (p->mesh_every > 1) mds_text_add(out, "every %d steps; ", p->mesh_every);
     if (p->list_radius > 0)
         mds_text_add(out, "list %.4f nm every %d steps, inner list %.4f nm; ", p->list_radius, p->list_interval, p->prune_radius);
     if (p->double_precision) mds_text_add(out, "double precision; ");

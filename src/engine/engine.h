@@ -135,6 +135,11 @@ static inline mds_work mds_unless_seen(mds_work work)
 {
     return work & (MDS_ENERGY | MDS_VIRIAL | MDS_OBSERVE | MDS_COUPLE) ? work : work | MDS_UNSEEN;
 }
+/// MDS_FAST if the mesh is left out in the forces at that step: a function of the step number alone, so that a resume knows it.
+static inline mds_work mds_pace(const mds_params *params, int64_t step)
+{
+    return params->mesh_every > 1 && step % params->mesh_every != 0 ? MDS_FAST : 0;
+}
 mds_status mds_step(mds_sim *sim, mds_work work);
 /// New owners for the atoms and a new list.
 mds_status mds_redistribute(mds_sim *sim);

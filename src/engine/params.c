@@ -89,7 +89,12 @@ static mds_status choose_mesh(mds_sim *s)
     int32_t           i;
     int               k;
 
-    if (p->coulomb != MDS_COULOMB_PME) return MDS_OK;
+    if (p->coulomb != MDS_COULOMB_PME) {
+        if (c->run.mesh_every > 1)
+            return mds_key_fail(c, "run.mesh_every", MDS_E_INPUT, "there is no box and so no mesh to leave out; leave the key out");
+        return MDS_OK;
+    }
+    p->mesh_every = (int32_t)c->run.mesh_every;
     for (k = 0; k < 3; k++) edge[k] = mds_norm(s->start.box.a[k]);
     if (!(s->structure > 0)) // takes time, and the tuner asks again
         s->structure = mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->start.x, s->system.charge, &s->start.box);
@@ -121,6 +126,9 @@ static mds_status choose_mesh(mds_sim *s)
         p->split == MDS_SPLIT_PROLATE ? "prolate" : "Gaussian", p->split == MDS_SPLIT_PROLATE ? "c" : "beta", p->split_shape,
         p->split == MDS_SPLIT_PROLATE ? "" : " 1/nm", p->order, p->grid[0], p->grid[1], p->grid[2],
         fmax(edge[0] / p->grid[0], fmax(edge[1] / p->grid[1], edge[2] / p->grid[2])), choice.error);
+    if (p->mesh_every > 1)
+        mds_sim_say(s, "multiple time steps: the mesh acts every %d steps (%g fs), %d times as strongly", p->mesh_every,
+                    1000 * p->dt * p->mesh_every, p->mesh_every);
     return MDS_OK;
 }
 
@@ -147,6 +155,8 @@ static mds_status choose_coupling(mds_sim *s)
                       : p->thermostat == MDS_THERMOSTAT_V_RESCALE || p->barostat != MDS_BAROSTAT_NONE ? 10
                       : remove                                                                         ? 100
                                                                                                        : 0;
+    if (p->mesh_every > 1) // a chosen one; given ones are multiples
+        p->couple_every = (p->couple_every + p->mesh_every - 1) / p->mesh_every * p->mesh_every;
     s->n_degrees = (double)mds_system_n_degrees(&s->system, p->remove_com > 0, p->remove_com > 1);
     p->n_degrees = s->n_degrees;
     p->seed = (uint64_t)c->run.seed;
@@ -165,7 +175,9 @@ static mds_status choose_backend(mds_sim *s)
         const mds_backend *gpu;
 
         name = "cpu";
-        if (mds_backend_find("cuda", &gpu) != MDS_OK) {
+        if (s->params.mesh_every > 1) {
+            s->choices.backend_reason = "the GPU backend has no multiple time steps";
+        } else if (mds_backend_find("cuda", &gpu) != MDS_OK) {
             s->choices.backend_reason = "no GPU backend in this build";
         } else if (gpu->devices(0, text, sizeof text) < 1) {
             snprintf(s->choices.backend_words, sizeof s->choices.backend_words, "no GPU answers: %s", text);
@@ -178,6 +190,9 @@ static mds_status choose_backend(mds_sim *s)
     if (mds_backend_find(name, &s->be) != MDS_OK) return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "%s", mds_error_text());
     if (s->be->devices(0, text, sizeof text) < 1)
         return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "backend \"%s\": no GPU answers (%s); use \"cpu\" or \"auto\"", name, text);
+    if (s->params.mesh_every > 1 && strcmp(name, "cpu") && strcmp(name, "ref"))
+        return mds_key_fail(c, "run.mesh_every", MDS_E_UNSUPPORTED, "backend \"%s\" has no multiple time steps yet: its plain steps are recorded, each the same; use "
+                            "run.mesh_every = 1, or backend.kind = \"cpu\"", name);
     s->threads = c->backend.threads > 0 ? c->backend.threads : s->tuned.threads > 0 ? s->tuned.threads : mds_cores_here();
     if (c->backend.isa && strcmp(c->backend.isa, "auto")) isa = c->backend.isa;
     snprintf(s->isa, sizeof s->isa, "%s", isa);

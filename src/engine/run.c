@@ -182,7 +182,7 @@ static mds_status start_resumed(mds_sim *s, mds_checkpoint *chk)
     s->resumed = true;
     MDS_TRY(mds_sim_open(s));
     MDS_TRY(mds_redistribute(s));
-    return mds_forces(s, mds_unless_seen(work_resumed(s)));
+    return mds_forces(s, mds_unless_seen(work_resumed(s)) | mds_pace(&s->params, s->step));
 }
 
 /// Read the checkpoint that `restart` names and make its choices ours. *found false: there is none.

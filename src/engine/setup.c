@@ -123,6 +123,7 @@ static mds_status hash_input(mds_sim *s)
 
         for (w = 0; w < sizeof outside / sizeof outside[0]; w++)
             if (!strncmp(name, outside[w], strlen(outside[w]))) skip = true;
+        if (!strcmp(name, "run.mesh_every")) skip = s->config->run.mesh_every == 1; // checkpoints from before there was such a key
         if (skip) continue;
         mds_text_add(&text, "%s=", name);
         mds_config_value(s->config, k, &text);

@@ -22,7 +22,7 @@ mds_status mds_forces(mds_sim *s, mds_work work)
     STAGE(MDS_T_BEGIN, be->begin(d, work)); // clear sums, place virtual sites
     STAGE(MDS_T_PAIR, be->pair(d, MDS_HOME, work));
     STAGE(MDS_T_BONDED, be->bonded(d, work));
-    if (s->params.coulomb == MDS_COULOMB_PME) MDS_TRY(be->mesh(d, MDS_MESH_ALL, work)); // times its own phases
+    if (s->params.coulomb == MDS_COULOMB_PME && !(work & MDS_FAST)) MDS_TRY(be->mesh(d, MDS_MESH_ALL, work)); // times its own phases
     STAGE(MDS_T_FINISH, be->finish(d, work)); // sum forces, spread virtual-site forces
     return MDS_OK;
 }
@@ -34,7 +34,7 @@ mds_status mds_step(mds_sim *s, mds_work work)
     mds_device        *d = s->dev;
     mds_poll           now;
 
-    work = mds_unless_seen(work);
+    work = mds_unless_seen(work) | mds_pace(&s->params, s->step + 1);
     STAGE(MDS_T_MOVE, be->move(d, s->integrator->before, work));
     MDS_TRY(be->poll(d, &now));
     if (now.tripped) s->n_trips++;

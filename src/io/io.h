@@ -43,6 +43,7 @@ typedef struct {
         double  dt, temperature, max_wall;
         mds_com remove_com;
         int64_t list_interval, couple_every; // 0: chosen
+        int64_t mesh_every;
         double  force_tolerance, max_move;   // minimize: kJ/mol/nm, nm
     } run;
     struct {

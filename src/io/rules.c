@@ -199,6 +199,41 @@ static void check_pme(const checker *ch)
                "pme.c is a parameter of the prolate split, but pme.split is not that");
 }
 
+/// Multiple time steps: what is looked at must be looked at where all forces are known.
+static void check_mesh_every(const checker *ch)
+{
+    static const char *const keys[] = {"run.mesh_every", "run.integrator", "run.couple_every", "nonbonded.coulomb", "barostat.kind",
+                                       "output.energy_every", "output.trajectory_every"};
+    const mds_config *c = ch->config;
+    const int         every = (int)c->run.mesh_every;
+
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (!sound(ch, keys[k])) return;
+    if (every < 2) return;
+    if (c->nonbonded.coulomb != MDS_COULOMB_PME)
+        broken(ch, MDS_E_INPUT, "run.mesh_every", "run.mesh_every = %d needs nonbonded.coulomb = \"pme\": there is no mesh to leave out", every);
+    if (c->run.integrator == MDS_INTEGRATOR_MINIMIZE)
+        broken(ch, MDS_E_INPUT, "run.mesh_every", "run.mesh_every = %d: a minimisation needs every force in every step; leave the key out", every);
+    if (c->barostat.kind != MDS_BAROSTAT_NONE)
+        broken(ch, MDS_E_UNSUPPORTED, "run.mesh_every",
+               "run.mesh_every = %d goes with constant volume only: a barostat needs the virial of the step after it acts, which lacks the "
+               "mesh; equilibrate the volume with run.mesh_every = 1, or leave barostat.kind = \"none\"", every);
+    const struct {
+        const char *key;
+        int64_t     interval;
+        bool        matters;
+        const char *why;
+    } row[] = {
+        {"output.energy_every", c->output.energy_every, true, "energies and pressure are"},
+        {"run.couple_every", c->run.couple_every, true, "the kinetic energy is"},
+        {"output.trajectory_every", c->output.trajectory_every, c->output.velocities || c->output.forces, "velocities and forces are"},
+    };
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+        if (row[k].matters && row[k].interval % every)
+            broken(ch, MDS_E_INPUT, row[k].key, "%s = %lld is no multiple of run.mesh_every = %d: %s complete only where the mesh acts; %lld would do",
+                   row[k].key, (long long)row[k].interval, every, row[k].why, (long long)((row[k].interval / every + 1) * every));
+}
+
 static void check_output(const checker *ch)
 {
     const char *name = ch->config->output.name, *s;
@@ -233,6 +268,7 @@ void mds_config_check(mds_config *config, mds_problems *problems)
     check_available(&ch);
     check_nonbonded(&ch);
     check_pme(&ch);
+    check_mesh_every(&ch);
     check_output(&ch);
     check_backend(&ch);
     check_cost(&ch);

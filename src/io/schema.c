@@ -89,6 +89,9 @@ const mds_key mds_keys[] = {
      .zero = "chosen", .help = "Steps between scheduled rebuilds of the pair list. Atoms that move too far rebuild it earlier."},
     {.name = "run.couple_every", INTEGER(run.couple_every), .unit = "steps", .value = "0", .low = 1, .high = 1000,
      .zero = "chosen", .help = "Steps between actions of thermostat, barostat and centre-of-mass removal."},
+    {.name = "run.mesh_every", INTEGER(run.mesh_every), .unit = "steps", .value = "1", .low = 1, .high = 4,
+     .help = "Multiple time steps: the mesh of PME acts in every so many steps, that many times as strongly (r-RESPA). Constant volume "
+             "only; outputs and couplings fall on those steps."},
     {.name = "run.force_tolerance", NUMBER(run.force_tolerance), .unit = "kJ/mol/nm", .value = "10.0", .low = 1e-9,
      .high = 1e6, .help = "Minimisation ends when no force on an atom is larger."},
     {.name = "run.max_move", NUMBER(run.max_move), .unit = "nm", .value = "0.01", .low = 1e-6, .high = 1,

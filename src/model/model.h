@@ -318,6 +318,7 @@ typedef struct {
     uint64_t       seed;
     bool           deterministic;      // false: sums may depend on the order of threads where that is faster
     bool           double_precision;   // pairs and mesh too; only backends with a choice look at it (cuda, emu)
+    int32_t        mesh_every;         // steps from one impulse of the mesh to the next; 0 and 1: it acts in every step
     // minimiser (FIRE): v <- (1 - mix) v + mix |v| f/|f|
     double mix, max_move;              // 1, nm (largest move of an atom in a step; 0 no limit)
 } mds_params;

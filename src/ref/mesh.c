@@ -274,7 +274,7 @@ static void gather(mds_device *d, const double inv[3][3])
                 du[2] += q * s.w[0][a] * s.w[1][b] * dsum;
             }
         for (int a = 0; a < 3; a++)
-            for (int k = 0; k < 3; k++) d->f[i][a] -= m->n[k] * inv[a][k] * du[k];
+            for (int k = 0; k < 3; k++) d->f_slow[i][a] -= m->n[k] * inv[a][k] * du[k];
     }
 }
 

@@ -133,7 +133,7 @@ static void measure_sums(mds_device *d, double (*const a)[3], double (*const b)[
         if (mass <= 0) continue;
         add_outer(d->kinetic, 0.25 * mass, d->v[i], d->v[i]);
         add_outer(d->kinetic, 0.25 * mass, w[i], w[i]);
-        for (k = 0; k < 3; k++) pull[k] = a[i][k] - d->f[i][k] / mass;
+        for (k = 0; k < 3; k++) pull[k] = a[i][k] - d->f_seen[i][k] / mass;
         add_outer(d->constraint_virial, -0.5 * mass, d->x[i], pull);
         add_outer(d->constraint_inertia, -0.5 * mass, d->x[i], b[i]);
         d->fv += mass * mds_dot(a[i], d->v[i]);
@@ -157,8 +157,8 @@ mds_status mds_ref_measure(mds_device *d, bool half_step)
     w = b + d->n;
     for (i = 0; i < d->n; i++)
         for (k = 0; k < 3; k++) {
-            a[i][k] = d->system->mass[i] > 0 ? d->f[i][k] / d->system->mass[i] : 0;
-            w[i][k] = half_step ? d->v[i][k] - dt * a[i][k] : d->v[i][k];
+            a[i][k] = d->system->mass[i] > 0 ? d->f_seen[i][k] / d->system->mass[i] : 0;
+            w[i][k] = half_step && d->system->mass[i] > 0 ? d->v[i][k] - dt * (d->f[i][k] / d->system->mass[i]) : d->v[i][k];
         }
     d->half_step = half_step;
     if (half_step) mds_ref_project(d, w, NULL);

@@ -102,12 +102,12 @@ static void nearest(const sweep *w, int32_t i, int32_t j, double r[3])
     mds_images_nearest(&w->images, r);
 }
 
-/// Add force f_over_r * r on i, its opposite on j, and the virial.
-static void apply(mds_device *d, int32_t i, int32_t j, const double r[3], double f_over_r)
+/// Add force f_over_r * r on i, its opposite on j, to f, and the virial.
+static void apply(mds_device *d, double (*f)[3], int32_t i, int32_t j, const double r[3], double f_over_r)
 {
     for (int k = 0; k < 3; k++) {
-        d->f[i][k] += f_over_r * r[k];
-        d->f[j][k] -= f_over_r * r[k];
+        f[i][k] += f_over_r * r[k];
+        f[j][k] -= f_over_r * r[k];
         for (int l = 0; l < 3; l++) d->virial[k][l] -= 0.5 * r[k] * f_over_r * r[l];
     }
 }
@@ -146,7 +146,7 @@ static void pair(sweep *w, int32_t i, int32_t j)
         d->energy[MDS_EN_COUL] += qq * (v - w->c_rf - w->q_shift);
         force += qq * f;
     }
-    if (force != 0) apply(d, i, j, r, force / distance);
+    if (force != 0) apply(d, d->f, i, j, r, force / distance);
 }
 
 /// What excluded pairs and each charge with itself get or give back.
@@ -168,10 +168,10 @@ static void excluded_pairs(sweep *w)
             if (pme) {
                 mds_ref_split_smooth(d, mds_norm(r), &phi, &slope);
                 d->energy[MDS_EN_COUL] -= qq * phi;
-                apply(d, i, j, r, -qq * slope);
+                apply(d, d->f_slow, i, j, r, -qq * slope); // with the mesh, whose share it takes back
             } else if (mds_norm(r) < w->cut_q) {
                 d->energy[MDS_EN_COUL] += qq * (w->k_rf * mds_dot(r, r) - w->c_rf);
-                apply(d, i, j, r, -qq * 2 * w->k_rf);
+                apply(d, d->f, i, j, r, -qq * 2 * w->k_rf);
             }
         }
     double self = w->c_rf, slope;
@@ -249,7 +249,6 @@ static sweep prepare(mds_device *d)
 
 mds_status mds_ref_pair(mds_device *d, mds_where where, mds_work work)
 {
-    (void)work; // energies and virial always
     if (d->tripped || where != MDS_HOME) return MDS_OK;
 
     sweep   w = prepare(d);
@@ -260,7 +259,7 @@ mds_status mds_ref_pair(mds_device *d, mds_where where, mds_work work)
         mds_box_widths(&d->box, width);
         for (int k = 0; k < 3; k++) n[k] = (int32_t)fmin(width[k] / w.cut, 64);
     }
-    excluded_pairs(&w);
+    if (!(work & MDS_FAST) || d->params.coulomb != MDS_COULOMB_PME) excluded_pairs(&w); // energies and virial always
     if (n[0] >= 3 && n[1] >= 3 && n[2] >= 3) return sweep_cells(&w, n);
     for (int32_t i = 0; i < d->n; i++)
         for (int32_t j = i + 1; j < d->n; j++) pair(&w, i, j);

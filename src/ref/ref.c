@@ -11,6 +11,8 @@ static void ref_close(mds_device *d)
     mds_ref_mesh_close(d);
     mds_free(d->x);
     mds_free(d->v);
+    if (d->f_slow != d->f) mds_free(d->f_slow);
+    if (d->f_seen != d->f) mds_free(d->f_seen);
     mds_free(d->f);
     mds_free(d->x_fix);
     mds_free(d->x_list);
@@ -31,6 +33,12 @@ static mds_status ref_fill(mds_device *d, const mds_system *system, const mds_pa
     MDS_TRY(mds_alloc(&d->x, n, sizeof *d->x));
     MDS_TRY(mds_alloc(&d->v, n, sizeof *d->v));
     MDS_TRY(mds_alloc(&d->f, n, sizeof *d->f));
+    d->f_slow = d->f_seen = d->f;
+    if (params->mesh_every > 1 && params->coulomb == MDS_COULOMB_PME) {
+        d->f_slow = d->f_seen = NULL;
+        MDS_TRY(mds_alloc(&d->f_slow, n, sizeof *d->f_slow));
+        MDS_TRY(mds_alloc(&d->f_seen, n, sizeof *d->f_seen));
+    }
     MDS_TRY(mds_alloc(&d->x_fix, n, sizeof *d->x_fix));
     MDS_TRY(mds_alloc(&d->x_list, n, sizeof *d->x_list));
     return mds_ref_mesh_set(d);
@@ -119,6 +127,7 @@ static mds_status ref_begin(mds_device *d, mds_work work)
 {
     if (d->tripped) return MDS_OK;
     memset(d->f, 0, (size_t)d->n * sizeof *d->f);
+    memset(d->f_slow, 0, (size_t)d->n * sizeof *d->f_slow);
     memset(d->energy, 0, sizeof d->energy);
     memset(d->virial, 0, sizeof d->virial);
     d->has_energy = work & MDS_ENERGY;
@@ -127,13 +136,35 @@ static mds_status ref_begin(mds_device *d, mds_work work)
     return MDS_OK;
 }
 
+/// All forces once each in f_seen, virial with them; then f gets the slow ones as often as steps go by until they act again.
+static void add_slow(mds_device *d, mds_work work)
+{
+    const double more = d->params.mesh_every - 1;
+    double (*const f)[3] = d->f, virial[3][3];
+
+    for (int32_t i = 0; i < d->n; i++)
+        for (int k = 0; k < 3; k++) f[i][k] += d->f_slow[i][k];
+    mds_ref_vsite_spread(d, work);
+    memcpy(d->f_seen, f, (size_t)d->n * sizeof *f);
+    memcpy(virial, d->virial, sizeof virial);
+    d->f = d->f_slow;
+    mds_ref_vsite_spread(d, work);
+    d->f = f;
+    memcpy(d->virial, virial, sizeof virial);
+    for (int32_t i = 0; i < d->n; i++)
+        for (int k = 0; k < 3; k++) f[i][k] += more * d->f_slow[i][k];
+}
+
 static mds_status ref_finish(mds_device *d, mds_work work)
 {
     const double volume = mds_box_volume(&d->box);
     int          k;
 
     if (d->tripped) return MDS_OK;
-    mds_ref_vsite_spread(d, work);
+    if (d->f_slow != d->f)
+        add_slow(d, work);
+    else
+        mds_ref_vsite_spread(d, work);
     if (volume > 0) {
         d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume + d->params.tail_constant;
         for (k = 0; k < 3; k++) d->virial[k][k] -= 0.5 * d->params.tail_pressure / volume;
@@ -166,7 +197,7 @@ static mds_status ref_observe(mds_device *d, uint32_t fields, int slot)
     frame->f_max = 0;
     frame->f_max_atom = -1;
     for (i = 0; i < d->n; i++) {
-        const double size = mds_norm(d->f[i]);
+        const double size = mds_norm(d->f_seen[i]);
 
         if (!(size <= frame->f_max)) {
             frame->f_max = size;
@@ -181,7 +212,7 @@ static mds_status ref_observe(mds_device *d, uint32_t fields, int slot)
         frame->id[i] = i;
         if (fields & MDS_FIELD_X) memcpy(frame->x[i], d->x[i], sizeof d->x[i]);
         if (fields & MDS_FIELD_V) memcpy(frame->v[i], d->v[i], sizeof d->v[i]);
-        if (fields & MDS_FIELD_F) memcpy(frame->f[i], d->f[i], sizeof d->f[i]);
+        if (fields & MDS_FIELD_F) memcpy(frame->f[i], d->f_seen[i], sizeof d->f_seen[i]);
     }
     return MDS_OK;
 }

@@ -25,6 +25,7 @@ struct mds_device {
     mds_params params;
     int32_t  n;               // atoms
     double (*x)[3], (*v)[3], (*f)[3]; // [n] nm, nm/ps, kJ/mol/nm
+    double (*f_slow)[3], (*f_seen)[3]; // [n] multiple time steps: slow forces, and all forces once each (f: what kicks); else both are f
     double (*x_fix)[3];       // [n] directions of FIX_X: positions before the drift
     double (*x_list)[3];      // [n] positions at the last search (the trip is checked as in cpu)
     mds_box  box;

@@ -5,7 +5,7 @@
 usage: test_restart.py CASE
   equal     1000 steps (300 with sanitizers) at once against pieces ended by SIGTERM, SIGUSR1 and kill -9 at random moments: x and v of the final
             checkpoints and run.csv are bitwise equal; the trajectory has every frame once (steps regular, no repeat, no gap).
-            Langevin + barostat + rigid water, v-rescale, plain NVE and leap-frog.
+            Langevin + barostat + rigid water, v-rescale, plain NVE and leap-frog, multiple time steps.
   longer    raising run.steps extends a completed run to the bits of one long run; a completed run is left untouched.
   torn      kill -9 in a loop: after every kill the newest or the previous checkpoint loads, the trajectory opens with all
             its frames.
@@ -31,6 +31,7 @@ def check(ok, what):
 ENSEMBLES = {
     "nve": "",
     "leapfrog_v-rescale": 'run.integrator = "leapfrog"; thermostat.kind = "v-rescale"',
+    "mts": "run.mesh_every = 2; run.list_interval = 15", # every second checkpoint is of a step that the mesh is left out of
     "langevin_c-rescale": 'run.integrator = "langevin"; barostat.kind = "c-rescale"; barostat.tau = 0.5',
 }
 

@@ -86,12 +86,25 @@ static void fields_of_a_frame(void)
     TEST_INT(mds_due_fields(&sim, 101), 0);
 }
 
+/// The mesh acts at multiples of mesh_every, step 0 among them, far beyond 32 bits too; without the key in every step.
+static void pace_of_the_mesh(void)
+{
+    mds_params p = {.mesh_every = 3};
+
+    for (int64_t step = 0; step < 30; step++) TEST_INT(mds_pace(&p, step), step % 3 ? MDS_FAST : 0);
+    TEST_INT(mds_pace(&p, 30000000000), 0);
+    TEST_INT(mds_pace(&p, 30000000001), MDS_FAST);
+    for (p.mesh_every = 0; p.mesh_every < 2; p.mesh_every++)
+        for (int64_t step = 0; step < 3; step++) TEST_INT(mds_pace(&p, step), 0);
+}
+
 int main(void)
 {
     each_event_at_its_multiples();
     pure();
     plain_stretches_end_before_the_next_event();
     fields_of_a_frame();
+    pace_of_the_mesh();
     mds_config_free(&config);
     return test_end();
 }
