@@ -55,7 +55,7 @@ def sections(elf):
 
 
 def kernels(elf):
-    """{mangled name: {registers, shared, stack, doubles}}"""
+    """{mangled name: {registers, shared, stack, doubles, code}}; code: instructions, with what fills its end"""
     parts = sections(elf)
     content = {name: body for name, _, body in parts}
     symbols, strings = content[".symtab"], content[".strtab"]
@@ -64,7 +64,7 @@ def kernels(elf):
         begin, = struct.unpack_from("<I", symbols, 24 * number)
         return strings[begin:strings.index(b"\0", begin)].decode()
 
-    found = {name[6:]: {"registers": 0, "shared": 0, "stack": 0, "doubles": sum(struct.unpack_from("<H", code, at)[0] & 0x1FF in DOUBLE for at in range(0, len(code), 16))}
+    found = {name[6:]: {"registers": 0, "shared": 0, "stack": 0, "code": len(code) // 16, "doubles": sum(struct.unpack_from("<H", code, at)[0] & 0x1FF in DOUBLE for at in range(0, len(code), 16))}
              for name, _, code in parts if name.startswith(".text.")}
     # what the system keeps of each block's shared memory is in the sizes of some chips: it is no demand of the kernel
     reserved = 1024 if ".nv.shared.reserved.0" in content else 0

@@ -148,17 +148,30 @@ def case_replay():
 
 
 def case_launches():
-    counts = []
+    counts, threads = [], []
     for steps in (12, 20): # in one list; a batch of 16 ends between them
         with tempfile.TemporaryDirectory() as a:
             run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2, pme__order=5,
                                    pme__grid="[16, 16, 16]"), EMU_COUNTS=a + "/counts")
             with open(a + "/counts") as f:
-                counts.append({row["kernel"]: int(row["launches"]) for row in csv.DictReader(f)})
+                rows = list(csv.DictReader(f))
+                counts.append({row["kernel"]: int(row["launches"]) for row in rows})
+                threads.append({row["kernel"]: int(row["threads"]) for row in rows})
     a_step = {k: (v - counts[0].get(k, 0)) / 8 for k, v in counts[1].items() if v != counts[0].get(k, 0)}
+    a_step_threads = {k: (threads[1][k] - threads[0].get(k, 0)) / 8 for k in a_step}
     total = sum(a_step.values())
     check(6 <= total <= 8, "a plain step of rigid water is %g launches (budget 8): %s" % (total, ", ".join("%s %g" % k for k in sorted(a_step.items()))))
     check(a_step.get("k_move") == 1, "one of them moves the atoms")
+    # what modelled times are computed from: the kernels of this step, and as many threads an atom, within what filling the last block adds
+    with open(os.path.join(os.environ["MDS_SOURCE"], "benchmarks", "gpu", "step.csv")) as f:
+        held = {row["kernel"].split()[0]: row for row in csv.DictReader(line for line in f if not line.startswith("#")) if row["launches"] != "0"}
+    names = {"kernel" if k.startswith("k_row<") else k: k for k in held} # the pair kernel is launched through a variable of this name
+    check(sorted(names) == sorted(a_step) and all(float(held[names[k]]["launches"]) == n for k, n in a_step.items()),
+          "benchmarks/gpu/step.csv has the launches of a plain step: %s" % ", ".join(sorted(names)))
+    for k in names:
+        if k not in ("kernel", "k_fft", "k_ask"):
+            threads, said = a_step_threads[k] / 648, float(held[k]["threads"])
+            check(0.8 * said < threads < 1.25 * said, "and threads an atom of %s: %.3f here, %.3f there" % (k, threads, said))
 
 
 def trajectory(place):
