@@ -141,8 +141,8 @@ void mds_cpu_list_statistics(const mds_device *device, cpu_list_statistics *out)
 /// Squares of the ways since the search that heavy [0] and light [1] atoms may go before the guard must look, nm^2.
 void mds_cpu_guard_limits(const mds_device *device, double limit2[2]);
 /// Whether the list may lack a pair that matters at the present positions (docs/decisions/005-list-buffer.md). slots [n]: all atoms
-/// beyond these limits are among them; NULL: n is that of all slots.
-bool mds_cpu_guard_trips(mds_device *device, const int32_t *slots, int32_t n);
+/// beyond these limits are among them, and heavy2 is the largest square of a heavy atom's way, nm^2; NULL: n is that of all slots.
+bool mds_cpu_guard_trips(mds_device *device, const int32_t *slots, int32_t n, double heavy2);
 
 // stages
 mds_status mds_cpu_search(mds_device *device, const mds_domain *domain);

@@ -408,6 +408,7 @@ void mds_cpu_add_sums(mds_device *d)
         sum->centre_virial += s->centre_virial;
         sum->extent = fmax(sum->extent, s->extent);
         sum->suspect |= s->suspect;
+        sum->heavy2 = fmax(sum->heavy2, s->heavy2);
         if (s->unsolved < sum->unsolved) sum->unsolved = s->unsolved;
     }
     if (sum->unsolved < INT32_MAX) {

@@ -4,8 +4,9 @@
 // A pair lacks in the list only if it was beyond list_radius at the search; it matters once it is nearer than the
 // cut-off less a depth, beyond which the force of any pair of its kind stays below a bound (engine/params.c; the depth
 // is 0 where nothing can be said). To get from there to here, its two atoms must have come at least the buffer and the depth:
-// one of them half of it. Such atoms are few; `move` finds in which groups while it moves them, and only then
-// is each of them compared, exactly, with the atoms around it. ref/move.c does the same with a double loop, so both trip at the
+// one of them half of it. Such atoms are few; `move` finds them while it moves all, with the largest way of a heavy atom, and only
+// then is each of them compared, exactly: with the other fast ones where a slow partner could not have made up the rest, else with the
+// atoms around it. ref/move.c does the same with a double loop, so both trip at the
 // same step. docs/decisions/005-list-buffer.md has the numbers and why the largest displacements alone do not do.
 //
 // A new list at once, without asking pairs: when one atom in a hundred is that fast (asking would cost more than a search), when
@@ -71,15 +72,15 @@ static void way_of(const mds_device *d, int32_t slot, double way[3])
     for (int k = 0; k < 3; k++) way[k] = d->x[slot][k] - d->x_list[slot][k];
 }
 
-/// Atoms beyond their limits into list->fast; also the largest way, or for a class without such atoms what bounds it. -1: too many, or one
-/// that is too far.
-static int32_t collect(mds_device *d, guard *g, const int32_t *slots, int32_t n_slots)
+/// Atoms beyond their limits into list->fast; also the largest ways, or for light atoms, if none is beyond, what bounds them. -1: too many,
+/// or one that is too far.
+static int32_t collect(mds_device *d, guard *g, const int32_t *slots, int32_t n_slots, double heavy2)
 {
     enum { SHARE = 4096 }; // fewer are not worth the threads
     cpu_list     *list = d->list;
     const int32_t most = CPU_FAST(d->n_atoms);
     int32_t       n = 0, k;
-    double        heavy2 = slots ? fmax(g->limit2[0], 0) : 0, light2 = slots ? fmax(g->limit2[1], 0) : 0;
+    double        light2 = slots ? fmax(g->limit2[1], 0) : 0;
 
 #pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(max : heavy2, light2) if (n_slots > SHARE)
     for (k = 0; k < n_slots; k++) {
@@ -158,26 +159,45 @@ static mds_status look_at_image(void *arg, const int32_t n[3])
     return MDS_OK;
 }
 
-/// Whether an atom that went so far can lack a pair, the largest ways being what they are. Of two atoms of one class it is
-/// enough that the faster one looks.
-static bool can_lack(const mds_device *d, const guard *g, int light, double way)
+/// Whether an atom that went so far can lack a pair with one that went at most as far as `most` says, by class. Of two atoms of one class it
+/// is enough that the faster one looks.
+static bool can_lack(const mds_device *d, const guard *g, int light, double way, const double most[2])
 {
     const double *depth = d->params.list_depth;
+    const double  same = g->buffer + depth[2 * light];
 
-    return way > 0.5 * (g->buffer + depth[2 * light]) || way + g->most[!light] > g->buffer + depth[1];
+    return (way > 0.5 * same && way + most[light] > same) || way + most[!light] > g->buffer + depth[1];
 }
 
-/// One fast atom against all atoms that may be near now: every image of its cluster that comes near the brick.
-static bool look_around(const mds_device *d, const guard *g, const mds_images *images, cpu_lane *lane, int32_t i)
+/// One fast atom against the others.
+static bool look_at_fast(const mds_device *d, const guard *g, const mds_images *images, int32_t n, int32_t i)
+{
+    double way[3];
+    bool   found = false;
+
+    way_of(d, i, way);
+    for (int32_t k = 0; k < n && !found; k++) found = lacks(d, g, images, i, way, d->list->fast[k]);
+    return found;
+}
+
+/// One of n fast atoms against all atoms that may be near now: every image of its cluster that comes near the brick. If it takes another
+/// fast one to lack a pair, those are enough.
+static bool look_around(const mds_device *d, const guard *g, const mds_images *images, cpu_lane *lane, int32_t n, int32_t i)
 {
     const cpu_list *list = d->list;
-    const double    scale = d->list_scale;
+    const double   *depth = d->params.list_depth, scale = d->list_scale;
+    const int       light = is_light(d, i);
     look            at = {.d = d, .g = g, .images = images, .lane = lane, .slot = i};
+    double          slow[2], way, reach;
     int             k, l;
 
     way_of(d, i, at.way);
-    if (!can_lack(d, g, is_light(d, i), mds_norm(at.way))) return false;
-    at.radius = (g->cut + mds_norm(at.way) + fmax(g->most[0], g->most[1])) / scale + 2 * g->lag + 2 * CPU_ROUNDING + 1e-6 * list->extent;
+    way = mds_norm(at.way);
+    for (k = 0; k < 2; k++) slow[k] = fmin(g->most[k], sqrt(fmax(g->limit2[k], 0)));
+    if (!can_lack(d, g, light, way, g->most)) return false;
+    if (!can_lack(d, g, light, way, slow)) return look_at_fast(d, g, images, n, i);
+    reach = fmax(g->most[0] - depth[light], g->most[1] - depth[light + 1]); // pairs matter from a depth below the cut-off on
+    at.radius = (g->cut + way + reach) / scale + 2 * g->lag + 2 * CPU_ROUNDING + 1e-6 * list->extent;
     for (k = 0; k < 3; k++) {
         at.lo[k] = (double)list->bounds[k][i / CPU_CLUSTER];
         at.hi[k] = (double)list->bounds[3 + k][i / CPU_CLUSTER];
@@ -187,7 +207,7 @@ static bool look_around(const mds_device *d, const guard *g, const mds_images *i
     return at.lacks;
 }
 
-bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots)
+bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots, double heavy2)
 {
     guard         g;
     int32_t       n, k;
@@ -196,7 +216,7 @@ bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots)
     const int32_t *fast = d->list->fast;
 
     if (!on) return false;
-    n = collect(d, &g, slots, n_slots);
+    n = collect(d, &g, slots, n_slots, slots ? heavy2 : 0);
     if (n < 0 || (n > 0 && !d->params.list_pairwise)) return true;
     const mds_images images = mds_images_of(&d->box);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->n_threads) reduction(|| : trips)
@@ -206,7 +226,7 @@ bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots)
 #else
         cpu_lane *lane = d->list->lane;
 #endif
-        trips = trips || look_around(d, &g, &images, lane, fast[k]);
+        trips = trips || look_around(d, &g, &images, lane, n, fast[k]);
     }
     return trips;
 }

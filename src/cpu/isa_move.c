@@ -49,12 +49,9 @@ VD_INLINE void noise(const mds_device *d, batch *b, int kind, const cpu_op *op, 
     for (int l = 0; l < b->n; l++) sums->work_noise += heat[l];
 }
 
-/// Squares beyond the limit of the atom's class, or not a number: the stage then looks atom by atom.
-VD_INLINE bool is_suspect(const batch *b, int atoms, const vd *now, const vd *from, const double limit2[2])
+/// Squares of the ways from `from` to `now`; of `now` where there is no `from`.
+VD_INLINE void squares(int atoms, const vd *now, const vd *from, vd *square)
 {
-    const vd light = vd_set(1 / MDS_LIGHT);
-    bool     good = true;
-
     for (int a = 0; a < atoms; a++) {
         vd way[3];
 
@@ -62,7 +59,21 @@ VD_INLINE bool is_suspect(const batch *b, int atoms, const vd *now, const vd *fr
             way[k] = now[3 * a + k];
             if (from) way[k] -= from[3 * a + k];
         }
-        good &= vd_all_within(vd_dot(way, way), vd_if_greater(b->im[a], light, vd_set(limit2[1]), vd_set(limit2[0])));
+        square[a] = vd_dot(way, way);
+    }
+}
+
+/// Squares beyond the limit of the atom's class, or not a number: the stage then looks atom by atom. most: the largest of heavy atoms.
+VD_INLINE bool is_suspect(const batch *b, int atoms, const vd *square, const double limit2[2], vd *most)
+{
+    const vd light = vd_set(1 / MDS_LIGHT);
+    bool     good = true;
+
+    for (int a = 0; a < atoms; a++) {
+        const vd heavy = vd_if_greater(b->im[a], light, vd_set(0), square[a]);
+
+        *most = vd_if_greater(heavy, *most, heavy, *most);
+        good &= vd_all_within(square[a], vd_if_greater(b->im[a], light, vd_set(limit2[1]), vd_set(limit2[0])));
     }
     return !good;
 }
@@ -77,12 +88,14 @@ static void find_unsolved(const mds_device *d, const batch *b, cpu_move_sums *su
     }
 }
 
-/// Where to look closer.
-static void note_odd(const batch *b, int atoms, cpu_move_sums *sums)
+/// Where to look closer: atoms beyond their limits.
+static void note_odd(const batch *b, int atoms, const vd *square, const double limit2[2], cpu_move_sums *sums)
 {
     for (int a = 0; a < atoms; a++)
-        for (int l = 0; l < b->n; l++)
+        for (int l = 0; l < b->n; l++) {
+            if (square[a][l] <= limit2[b->im[a][l] > 1 / MDS_LIGHT]) continue;
             if (sums->n_odd <= CPU_ODD && sums->n_odd++ < CPU_ODD) sums->odd[sums->n_odd - 1] = b->offset[a * CPU_BATCH + l] / 3;
+        }
 }
 
 VD_INLINE void run_op(const mds_device *d, int kind, const cpu_ops *ops, mds_op_kind what, const cpu_op *op, double max_move, batch *b,
@@ -126,12 +139,11 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
     const bool           kicks = shape ? shape[0] == MDS_KICK : ops->kicks, drifts = shape ? shape[n - 1] == MDS_FIX_X : ops->drifts;
     const bool           moves = shape ? drifts : ops->moves;
     const double *const  from[] = {*d->x, *d->v, drifts ? *d->x_list : *d->f, *d->f};
+    const double *const  limit2 = drifts ? ops->limit2 : any_speed;
     batch                b;
-    vd                   list[12];
+    vd                   list[12], square[4], most = {0};
 
     for (int32_t q = first * GROUP_PARTS; q < last * GROUP_PARTS; q++) {
-        bool suspect;
-
         if (!batch_find(m, kind, q / GROUP_PARTS, q % GROUP_PARTS, &b)) continue;
         batch_prefetch(&m->batches[kind], atoms, q / GROUP_PARTS + 1, kicks && drifts ? 4 : 3, from);
         batch_load(&b, atoms, (const double(*)[3])d->x, b.x);
@@ -145,17 +157,18 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
             for (int p = 0; p < ops->n; p++) run_op(d, kind, ops, ops->op[p].kind, &ops->op[p], ops->max_move, &b, sums);
         if (drifts) {
             batch_load(&b, atoms, (const double(*)[3])d->x_list, list);
-            suspect = is_suspect(&b, atoms, b.x, list, ops->limit2);
+            squares(atoms, b.x, list, square);
         } else
-            suspect = is_suspect(&b, atoms, b.v, NULL, any_speed);
-        if (suspect) {
+            squares(atoms, b.v, NULL, square);
+        if (is_suspect(&b, atoms, square, limit2, &most)) {
             find_unsolved(d, &b, sums);
-            note_odd(&b, atoms, sums);
+            note_odd(&b, atoms, square, limit2, sums);
             sums->suspect = true;
         }
         if (moves) batch_store(&b, atoms, b.x, d->x);
         batch_store(&b, atoms, b.v, d->v);
     }
+    for (int l = 0; l < VD_WIDTH; l++) sums->heavy2 = fmax(sums->heavy2, most[l]);
 }
 
 static bool is_shape(const cpu_ops *ops, int n, const mds_op_kind *shape)

@@ -44,12 +44,23 @@ static void noise_atom(const mds_device *d, const cpu_op *op, int32_t slot, doub
     for (k = 0; k < 3; k++) v[k] = op->c * v[k] + spread * gauss[k];
 }
 
-/// False if the way since the search (or, in a list without DRIFT, the speed) is too large or not a number.
-static bool is_near(const mds_device *d, const cpu_ops *ops, int32_t slot, const double x[3], const double v[3])
+/// Square of the way that a slot has gone since the search, being at x now.
+static double way2_of(const mds_device *d, int32_t slot, const double x[3])
 {
     const double *list = d->x_list[slot], way[3] = {x[0] - list[0], x[1] - list[1], x[2] - list[2]};
 
-    return ops->drifts ? mds_dot(way, way) <= ops->limit2[d->inv_mass[slot] > 1 / MDS_LIGHT] : mds_dot(v, v) <= 1e200;
+    return mds_dot(way, way);
+}
+
+/// False if the way since the search (or, in a list without DRIFT, the speed) is too large or not a number.
+static bool is_near(const mds_device *d, const cpu_ops *ops, int32_t slot, const double x[3], const double v[3], double *heavy2)
+{
+    const double way2 = way2_of(d, slot, x);
+    const bool   light = d->inv_mass[slot] > 1 / MDS_LIGHT;
+
+    if (!ops->drifts) return mds_dot(v, v) <= 1e200;
+    if (!light) *heavy2 = fmax(*heavy2, way2);
+    return way2 <= ops->limit2[light];
 }
 
 static double group_kinetic(const cpu_group *g, const cpu_scratch *s)
@@ -117,7 +128,7 @@ static void run_group(mds_device *d, const cpu_group *g, const cpu_ops *ops, cpu
     memcpy(s->r, s->x, (size_t)g->n * sizeof *s->r);
     for (p = 0; p < ops->n; p++) op_group(d, g, ops, &ops->op[p], s, sums, &solved);
     for (i = 0; i < g->n; i++) {
-        if (!is_near(d, ops, g->slot[i], s->x[i], s->v[i])) {
+        if (!is_near(d, ops, g->slot[i], s->x[i], s->v[i], &sums->heavy2)) {
             sums->suspect = true;
             sums->n_odd = CPU_ODD + 1; // as if there were too many: all atoms are looked at
         }
@@ -205,10 +216,10 @@ static int32_t odd_slots(mds_device *d)
     return n;
 }
 
-/// Atom by atom: what is not finite is a fault, and then a trip; else the guard decides. all: not only where the pass before saw something.
-static void look_closer(mds_device *d, bool moved, bool all)
+/// Atom by atom where the pass before saw something: what is not finite is a fault, and then a trip; else the guard decides.
+static void look_closer(mds_device *d, bool moved)
 {
-    const int32_t  n_odd = all ? -1 : odd_slots(d), n = n_odd < 0 ? d->n_slots : n_odd;
+    const int32_t  n_odd = odd_slots(d), n = n_odd < 0 ? d->n_slots : n_odd;
     const int32_t *odd = n_odd < 0 ? NULL : d->move->odd;
     int32_t        atom = -1;
 
@@ -220,7 +231,7 @@ static void look_closer(mds_device *d, bool moved, bool all)
             if (atom < 0 || d->atom_of[slot] < atom) atom = d->atom_of[slot];
     }
     if (atom < 0) {
-        d->tripped = moved && mds_cpu_guard_trips(d, odd, n);
+        d->tripped = moved && mds_cpu_guard_trips(d, odd, n, d->move->sums->heavy2);
         return;
     }
     if (!d->fault) d->fault_atom = atom;
@@ -235,7 +246,7 @@ static void advance(mds_device *d, const double limit2[2])
     // time is a compensated sum, its carry saved with the state: exact to a rounding after any number of steps and
     // the same bits after a resume
     const double step = d->params.dt - d->coupling[MDS_CPL_TIME_CARRY], sum = d->time + step;
-    bool         site = false;
+    cpu_move_sums *const sums = d->move->sums;
     int32_t      k;
 
     d->coupling[MDS_CPL_TIME_CARRY] = (sum - d->time) - step;
@@ -244,11 +255,14 @@ static void advance(mds_device *d, const double limit2[2])
     mds_cpu_vsite_place(d);
     for (k = 0; k < s->n; k++) {
         const int32_t slot = d->slot_of[s->site[k]];
-        const double *x = d->x[slot], *list = d->x_list[slot], way[3] = {x[0] - list[0], x[1] - list[1], x[2] - list[2]};
+        const double  way2 = way2_of(d, slot, d->x[slot]);
 
-        site |= !(mds_dot(way, way) <= limit2[0]);
+        sums->heavy2 = fmax(sums->heavy2, way2); // a site counts as heavy
+        if (way2 <= limit2[0]) continue;
+        sums->suspect = true;
+        if (sums->n_odd <= CPU_ODD && sums->n_odd++ < CPU_ODD) sums->odd[sums->n_odd - 1] = slot;
     }
-    if (site || d->move->sums->suspect) look_closer(d, true, site);
+    if (sums->suspect) look_closer(d, true);
 }
 
 void mds_cpu_move_flush(mds_device *d)
@@ -258,7 +272,7 @@ void mds_cpu_move_flush(mds_device *d)
     if (!waiting->n) return;
     run_list(d, waiting);
     waiting->n = 0;
-    if (d->move->sums->suspect) look_closer(d, false, false);
+    if (d->move->sums->suspect) look_closer(d, false);
 }
 
 /// KICK, FIX_V, perhaps KICK, DRIFT, FIX_X is one whole KICK, DRIFT, FIX_X: the forces are the same, and what FIX_V takes from the velocities
@@ -321,7 +335,7 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
         return MDS_OK;
     }
     run_list(d, &list);
-    if (d->move->sums->suspect) look_closer(d, false, false);
+    if (d->move->sums->suspect) look_closer(d, false);
     const cpu_measure what = {.half_step = half_step, .forces = mixes || (work & MDS_VIRIAL)};
 
     if (mixes || due) mds_cpu_measure(d, &what);

@@ -57,7 +57,8 @@ typedef struct {
     double   fv, ff, vv;
     double   centre_kinetic, centre_virial, extent; // kJ/mol, kJ/mol, nm
     bool     suspect;                               // something moved far or is not finite: look closer
-    int32_t *odd, n_odd;                            // [CPU_ODD] slots of the groups where it is; n_odd > CPU_ODD: not all are there
+    int32_t *odd, n_odd;                            // [CPU_ODD] slots where it is; n_odd > CPU_ODD: not all are there
+    double   heavy2;                                // largest square of the way of a heavy atom since the search, nm^2; DRIFT only
     int32_t  unsolved;                              // smallest atom id of a group whose constraints failed, or INT32_MAX
     char     pad[64];
 } cpu_move_sums;
