@@ -231,7 +231,7 @@ static void sum_forces(mds_device *d)
     d->lines_clear = true;
 }
 
-/// The rest of an impulse in a step that somebody looks at: f keeps every force once in f_seen and gets the slow ones mesh_every - 1
+/// The rest of an impulse in a step whose forces are looked at: f keeps every force once in f_seen and gets the slow ones mesh_every - 1
 /// times more. Energies and virials are summed before.
 static void add_impulse(mds_device *d)
 {
@@ -269,7 +269,7 @@ static mds_status cpu_finish(mds_device *d, mds_work work)
         d->energy[MDS_EN_TAIL] = d->params.tail_energy / volume + d->params.tail_constant;
         for (k = 0; k < 3; k++) d->virial[k][k] -= 0.5 * d->params.tail_pressure / volume;
     }
-    if (mds_cpu_impulses(d) && !(work & (MDS_FAST | MDS_UNSEEN))) add_impulse(d);
+    if (mds_cpu_shows_impulse(d, work)) add_impulse(d);
     return MDS_OK;
 }
 

@@ -89,10 +89,16 @@ static inline bool mds_cpu_impulses(const mds_device *device)
     return device->params.mesh_every > 1 && device->params.coulomb == MDS_COULOMB_PME;
 }
 
-/// What slow forces are multiplied with on their way into the lines. Where somebody looks they go in once, and `finish` adds the rest.
+/// Whether it does in a step whose forces are looked at: those go into the lines once, and `finish` adds the rest of the impulse.
+static inline bool mds_cpu_shows_impulse(const mds_device *device, mds_work work)
+{
+    return mds_cpu_impulses(device) && !(work & MDS_FAST) && (work & (MDS_ENERGY | MDS_VIRIAL | MDS_OBSERVE));
+}
+
+/// What slow forces are multiplied with on their way into the lines.
 static inline double mds_cpu_slow_weight(const mds_device *device, mds_work work)
 {
-    return mds_cpu_impulses(device) && (work & MDS_UNSEEN) ? device->params.mesh_every : 1;
+    return mds_cpu_impulses(device) && !mds_cpu_shows_impulse(device, work) ? device->params.mesh_every : 1;
 }
 
 /// Room for n slots in every array by slot; what was in them stays.
