@@ -21,6 +21,7 @@ struct cpu_common {
     int32_t  type[N_KINDS + 1]; // LJ type; the last is padding's
     double   charge[N_KINDS + 1];
     int      n;                // common words
+    bool     alike;            // there is one, and its four atoms are of one kind
     int      n_few;            // of them, the first: no LJ in the last two atoms
     uint8_t  word[MOST_COMMON];
     float   *table;            // [n][n][3][16]
@@ -144,6 +145,19 @@ static int32_t choose_words(cpu_common *common, int32_t count[N_WORDS])
     return covered;
 }
 
+/// Without charges and with next to all clusters of one kind of atom, that word alone is common: its parameters are constants,
+/// and the few clusters with a gap or a stranger go by the rule. Returns how many clusters the words cover now.
+static int32_t keep_one(const cpu_list *list, cpu_common *common, int32_t n_clusters, int32_t of_first, int32_t covered)
+{
+    const int word = common->word[0];
+
+    common->alike = list->kernel_common == CPU_COMMON_LJ && common->n > 0 && word % 0x55 == 0 && (word & 3) != PADDING &&
+                    of_first >= n_clusters - n_clusters / 16;
+    if (!common->alike) return covered;
+    common->n = 1;
+    return of_first;
+}
+
 /// Those without LJ in their last two atoms to the front. Returns how many.
 static int few_first(const cpu_list *list, cpu_common *common)
 {
@@ -177,7 +191,7 @@ mds_status mds_cpu_common_find(mds_device *d)
 {
     enum { WORTH = 4 }; // parts are split in two only if one cluster in WORTH is common
     cpu_list   *list = d->list;
-    int32_t     count[N_WORDS] = {0}, number[N_WORDS], c;
+    int32_t     count[N_WORDS] = {0}, number[N_WORDS], most = 0, c;
     cpu_common *common;
     int         a, b, word;
 
@@ -195,7 +209,8 @@ mds_status mds_cpu_common_find(mds_device *d)
         common->column[c] = word = word_of(d, common, c);
         if (word >= 0) count[word]++;
     }
-    if (choose_words(common, count) < d->n_clusters / WORTH) {
+    for (word = 0; word < N_WORDS; word++) most = count[word] > most ? count[word] : most;
+    if (keep_one(list, common, d->n_clusters, most, choose_words(common, count)) < d->n_clusters / WORTH) {
         common->n = 0;
         return MDS_OK;
     }
@@ -220,6 +235,7 @@ void mds_cpu_common_parts(const cpu_list *list, cpu_pair_args *args)
     args->column = common->n ? common->column : NULL;
     args->n_common = common->n;
     args->few = TILE * common->n_few;
+    args->alike = common->n && common->alike;
 }
 
 void mds_cpu_common_forget(cpu_list *list)

@@ -38,10 +38,13 @@ typedef struct {
     int32_t n[CPU_N_SEGMENTS];
 } cpu_part;
 
+/// How many tiles ahead kernels may look in `j`.
+enum { CPU_AHEAD = 12 };
+
 /// Inner list of one thread. Arrays hold whatever the thread's outer entries can give.
 typedef struct {
     cpu_part *part;
-    int32_t  *j;
+    int32_t  *j; // with CPU_AHEAD more behind the last one
     uint32_t *mask; // of the masked tiles: 32 bits for both; 16 for A or B alone
     int32_t   n_parts;
     int64_t   n_j, n_mask;
@@ -73,6 +76,7 @@ typedef struct {
     const float     *table;    // [n_common][n_common][3][16] qq, C12, C6 of tiles of common clusters; LJ alone: for s = 1/r
     const int32_t   *column;   // [n_clusters] floats from the start of a row of it to a cluster's tile; -1: not common
     int32_t          n_common;
+    bool             alike;    // all numbers of the table are those of one pair of atoms
     int32_t          few;      // clusters whose column is less have LJ in their first two atoms at most
     float           *force;  // [n_clusters][16], added to
     double energy_lj, energy_q, virial[3][3]; // out, kJ/mol; energy kernels only
@@ -93,8 +97,9 @@ enum {
     CPU_ENERGY_FORCE_SWITCHED,
     CPU_N_KIND
 };
-/// Flavours for parts of common clusters, whatever the rule: as the first three above; LJ without Coulomb.
-enum { CPU_COMMON_7, CPU_COMMON_9, CPU_COMMON_12, CPU_COMMON_LJ, CPU_N_COMMON };
+/// Flavours for parts of common clusters, whatever the rule: as the first three above; LJ without Coulomb; the same where all their
+/// atoms are alike.
+enum { CPU_COMMON_7, CPU_COMMON_9, CPU_COMMON_12, CPU_COMMON_LJ, CPU_COMMON_ONE, CPU_N_COMMON };
 
 /// Clusters [first, end), all of one column.
 typedef struct {

@@ -43,6 +43,7 @@ typedef struct {
     int  lj, modifier, degree; // CPU_LJ_... or COMMON; degree -1: from the form; -2: no Coulomb at all, s = 1/r^2
     bool two_cuts, energy;
     bool few; // COMMON: no LJ in the last two atoms i of a cluster
+    bool one; // COMMON, no Coulomb: the same C12 and C6 for all pairs
 } flavour;
 enum { PLAIN, POTENTIAL_SWITCH, FORCE_SWITCH };
 enum { COMMON = CPU_N_LJ, NO_COULOMB = -2 };
@@ -50,6 +51,7 @@ enum { COMMON = CPU_N_LJ, NO_COULOMB = -2 };
 /// Constants in vectors, loaded once per call.
 typedef struct {
     vf cut2, beyond_middle, force[13];
+    vf c12, c6; // one
 } constants;
 
 /// Sums of an entry.
@@ -373,7 +375,10 @@ ALWAYS void find_parameters(const work *w, const flavour f, const int half[2], c
 {
     const cpu_pair_args *a = w->args;
 
-    if (f.lj == COMMON) {
+    if (f.one) {
+        EACH(of[k].u = w->c->c12);
+        EACH(of[k].v = w->c->c6);
+    } else if (f.lj == COMMON) {
         EACH(const float *tile = w->row[half[k]] + a->column[list[k * dj]] + part[k] * VF_WIDTH;
              of[k].qq = vf_load(tile); of[k].u = vf_load(tile + 16); of[k].v = vf_load(tile + 32);
              if (VF_WIDTH == 16 && f.few) load_lower(tile, &of[k]));
@@ -384,6 +389,15 @@ ALWAYS void find_parameters(const work *w, const flavour f, const int half[2], c
         if (dj) load_parameters(a, f.lj, list[dj], &j[1]);
         EACH(of[k] = parameters(a->form, f.lj, &w->i[half[k] * VF_PARTS + part[k]], &j[k * dj]));
     }
+}
+
+/// Where there is little to compute for a tile, a system that does not fit near the core waits for its lines: ask early for those
+/// of a tile to come.
+ALWAYS void fetch(const work *w, const flavour f, const int32_t *list)
+{
+    if (!f.one) return;
+    __builtin_prefetch(w->args->xq + 16 * (size_t)list[CPU_AHEAD], 0);
+    __builtin_prefetch(w->args->force + 16 * (size_t)list[CPU_AHEAD], 1);
 }
 
 #if VF_PARTS == 1
@@ -431,6 +445,8 @@ ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked,
         begin_turn(w, f, both, list, now, 2);
         for (; k + 2 * tiles <= n; k += tiles) {
             begin_turn(w, f, both, list + k + tiles, next, 2);
+            fetch(w, f, list + k);
+            if (!both) fetch(w, f, list + k + 1);
             end_turn(w, f, both, masked, list + k, mask + k, now, 2);
             now[0] = next[0];
             now[1] = next[1];
@@ -456,6 +472,7 @@ ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked,
         vf      x = vf_set(0), y = x, z = x;
 
         load_x(w->args, list[k], &j);
+        fetch(w, f, list + k);
 #pragma GCC unroll 2
         for (h = 0; h < 2; h++)
 #pragma GCC unroll 2
@@ -599,7 +616,7 @@ ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f
         const int      h = half < 0 ? 0 : half;
         work           w = {a, c, i + h * VF_PARTS, {NULL, NULL}, on + h, sum};
 
-        for (k = 0; k < 2 && f.lj == COMMON; k++)
+        for (k = 0; k < 2 && f.lj == COMMON && !f.one; k++)
             w.row[k] = a->table + (size_t)a->column[2 * part->super + (half < 0 ? k : h)] * (size_t)a->n_common;
         if (half < 0) {
             segment(&w, f, true, true, j, mask, n[0]);
@@ -620,6 +637,10 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
     constants       c = {.cut2 = vf_set(form->cut2), .beyond_middle = vf_set(form->cut2 - form->middle)};
     int32_t         e, k;
 
+    if (f.one) {
+        c.c12 = vf_set(a->table[16]);
+        c.c6 = vf_set(a->table[32]);
+    }
     for (k = 0; k <= f.degree; k++) c.force[k] = vf_set(f.degree <= 9 ? form->force_edge[k] : form->force[k]);
     for (e = 0; e < a->list->n_parts; e++) {
         const cpu_part *part = &a->list->part[e];
@@ -673,6 +694,7 @@ KERNEL(common_7, .lj = COMMON, .degree = 7)
 KERNEL(common_9, .lj = COMMON, .degree = 9)
 KERNEL(common_12, .lj = COMMON, .degree = 12)
 KERNEL(common_lj, .lj = COMMON, .degree = NO_COULOMB)
+KERNEL(common_one, .lj = COMMON, .degree = NO_COULOMB, .one = true)
 
 // isa_search.c, of the same level
 int32_t     MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
@@ -687,5 +709,5 @@ const cpu_isa        MDS_ISA_NAME(mds_isa) = {
            .near = MDS_ISA_NAME(mds_isa_near),
            .prune = MDS_ISA_NAME(mds_isa_prune),
            .pair = {ROW(geometric), ROW(lorentz), ROW(matrix)},
-           .common = {common_7, common_9, common_12, common_lj},
+           .common = {common_7, common_9, common_12, common_lj, common_one},
 };

@@ -363,7 +363,7 @@ static mds_status close_share(mds_device *d, int t, size_t c, size_t e, share *s
         lane[1].first_entry = e;
     }
     MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, s->parts, sizeof *lane->inner.part));
-    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j + 1, sizeof *lane->inner.j)); // one for what prune drops
+    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j + 1 + CPU_AHEAD, sizeof *lane->inner.j)); // one for what prune drops
     MDS_TRY(mds_grow(&lane->inner.mask, &lane->cap_mask, s->mask, sizeof *lane->inner.mask));
     *s = (share){0};
     return MDS_OK;

@@ -272,7 +272,7 @@ static void run_thread(mds_device *d, int t, mds_work work)
         lane->seconds = mds_clock() - start;
     }
     list->isa->pair[list->rule][energy ? list->kernel_energy : list->kernel_force](&args);
-    if (!energy && args.column) list->isa->common[list->kernel_common](&args);
+    if (!energy && args.column) list->isa->common[args.alike ? CPU_COMMON_ONE : list->kernel_common](&args);
     sums->energy[MDS_EN_LJ] += args.energy_lj;
     sums->energy[MDS_EN_COUL] += args.energy_q;
     for (k = 0; k < 3; k++)

@@ -155,16 +155,19 @@ static double inner_buffer(const mds_buffer_system *s, double t, double period, 
 /// where they were expected as from where they were after this share of the interval (measured, decision 005).
 #define FORESIGHT 0.65
 
-/// Costs in core cycles an atom, measured with avx512 (benchmarks/results): a search and a pruning with an outer radius of
-/// 1.2, the kernel with an inner one of 1.05 cut-offs. Lists reach as far as clusters are wide: radii grow by that much.
-#define SEARCH 900
-#define PRUNE 450
-#define KERNEL 900
-#define WIDE 0.35
+/// Costs in core cycles an atom, measured with avx512 (benchmarks/results): a search and a pruning with an outer radius of 1.08 nm,
+/// the kernel with an inner one of 0.945 nm, in water. The first number of a pair is there whatever the list holds, the other
+/// goes with its tiles: with the density, and lists reach as far as clusters of four atoms are wide.
+static const double search_cost[2] = {600, 300}, prune_cost[2] = {150, 300}, kernel_cost = 900;
+#define WATER 100.0 // 1/nm^3
+#define WIDE 0.35   // nm: of a cluster there
 
-static double grown(double radius, double reference)
+/// Tiles of a list of that radius over those of a list of `reference` in water.
+static double tiles(const mds_buffer_system *s, double radius, double reference)
 {
-    return pow((radius + WIDE) / (reference + WIDE), 3);
+    const double wide = WIDE * cbrt(WATER / s->density);
+
+    return s->density / WATER * pow((radius + wide) / (reference + WIDE), 3);
 }
 
 void mds_buffer_choose(const mds_buffer_system *s, double dt, double tolerance, const mds_buffer_choice *given,
@@ -178,13 +181,13 @@ void mds_buffer_choose(const mds_buffer_system *s, double dt, double tolerance, 
     for (k = 0; k < (given->list_interval > 0 ? 1 : sizeof interval / sizeof *interval); k++) {
         const int    n = given->list_interval > 0 ? given->list_interval : interval[k];
         const double outer = given->outer > 0 ? given->outer : outer_buffer(s, n * dt, tolerance);
-        const double lists = grown(s->cut + outer, 1.2 * s->cut);
+        const double lists = tiles(s, s->cut + outer, 1.08);
+        const double search = search_cost[0] + search_cost[1] * lists, prune = prune_cost[0] + prune_cost[1] * lists;
 
         for (every = 1; every <= 12; every++) {
             // one pruning more, at the search itself
             const double inner = fmin(inner_buffer(s, FORESIGHT * every * dt, every * dt, tolerance), outer);
-            const double cost = SEARCH * lists / n + PRUNE * lists * (1.0 / every + 0.5 / n) +
-                                KERNEL * grown(s->cut + inner, 1.05 * s->cut);
+            const double cost = search / n + prune * (1.0 / every + 0.5 / n) + kernel_cost * tiles(s, s->cut + inner, 0.945);
 
             if (cost >= best) continue;
             best = cost;
