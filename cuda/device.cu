@@ -418,5 +418,5 @@ const mds_backend GPU_TABLE = {
     in_upload, set, in_observe, in_collect, in_poll,
     in_search, in_begin, in_pair, in_bonded, in_mesh, in_finish, in_move, in_couple,
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    in_replay, GPU_NAME(view), GPU_NAME(meter), GPU_NAME(time_pairs),
+    in_replay, GPU_NAME(view), GPU_NAME(meter), GPU_NAME(time_pairs), GPU_NAME(round_grid),
 };

@@ -407,5 +407,6 @@ void       GPU_NAME(meter)(const mds_device *d, mds_meter *out);
 /// Of GPU k: ", driver 1.2.3, power limit 300 W", or as much of it as is known.
 void       GPU_NAME(driver_text)(int k, char *text, size_t size);
 mds_status GPU_NAME(time_pairs)(mds_device *d, const mds_domain *domain, double seconds[3]);
+void       GPU_NAME(round_grid)(int32_t grid[3]);
 
 #endif

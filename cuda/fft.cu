@@ -223,6 +223,24 @@ static bool is_length(int n)
 #undef IS
 }
 
+void GPU_NAME(round_grid)(int32_t grid[3])
+{
+    int64_t points = 1;
+    int     n[3];
+
+    for (int k = 0; k < 3; k++) {
+        const int part = k == 2 ? 2 : 1; // pairs along z
+        int       length = (grid[k] + part - 1) / part;
+
+        while (length <= FFT_MAX && !is_length(length)) length++;
+        if (length > FFT_MAX) return;
+        n[k] = part * length;
+        points *= n[k];
+    }
+    if (points > FFT_POINTS || n[2] / 2 + 1 > FFT_MAX) return;
+    for (int k = 0; k < 3; k++) grid[k] = n[k];
+}
+
 static fft_shape shape_of(const mesh_view *m)
 {
     const int n1 = m->n[1], n2 = m->n[2] / 2;

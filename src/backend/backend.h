@@ -12,7 +12,7 @@
 //     of threads: forces are a pure function of the state and of the list's reference positions.
 //  5. A trip is not a loss. When an atom has moved further than the buffer allows, `move` sets a stop word; later
 //     stages fall through untouched until `search`, and the host goes on from that very step.
-//  6. Tables are complete: no NULL but replay, view and meter.
+//  6. Tables are complete: no NULL but the optional ones at its end.
 #ifndef MDS_BACKEND_H
 #define MDS_BACKEND_H
 
@@ -150,6 +150,9 @@ typedef struct {
     /// What a search [0], a pruning [1] and the pairs of a step [2] take by the device's own clock, s, at the positions of the last upload.
     /// Forces are worth nothing afterwards.
     mds_status (*time_pairs)(mds_device *device, const mds_domain *domain, double seconds[3]);
+    /// The next larger numbers of mesh points that this backend's devices transform best; as they are, if there are none near. Asked where nobody
+    /// has given a mesh, so the answer must not depend on the device. NULL: any size will do.
+    void (*round_grid)(int32_t grid[3]);
 } mds_backend;
 
 /// Backend k of those compiled in, NULL beyond the last.

@@ -83,8 +83,8 @@ def compare(a, b, label, x_limit, v_limit):
 
 def case_follow():
     with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
-        run("cpu", write_conf(a, 3000, 50))
-        run("emu", write_conf(b, 3000, 50))
+        for backend, place in (("cpu", a), ("emu", b)):
+            run(backend, write_conf(place, 3000, 50, pme__grid="[21, 21, 24]")) # each would choose another
         # forces of both agree to some 1e-5 of their rms (single precision); 100 fs let a difference grow about tenfold beyond the
         # 1/2 a t^2 of a constant error, 1e-5 * 50 nm/ps^2 * 0.005 ps^2
         compare(a, b, "3,000 atoms, 50 steps", 3e-5, 1e-3)
@@ -151,7 +151,7 @@ def case_launches():
     counts, threads = [], []
     for steps in (12, 20): # in one list; a batch of 16 ends between them
         with tempfile.TemporaryDirectory() as a:
-            run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2, pme__order=5,
+            run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2, pme__order=4,
                                    pme__grid="[16, 16, 16]"), EMU_COUNTS=a + "/counts")
             with open(a + "/counts") as f:
                 rows = list(csv.DictReader(f))
@@ -172,6 +172,36 @@ def case_launches():
         if k not in ("kernel", "k_fft", "k_ask"):
             threads, said = a_step_threads[k] / 648, float(held[k]["threads"])
             check(0.8 * said < threads < 1.25 * said, "and threads an atom of %s: %.3f here, %.3f there" % (k, threads, said))
+
+
+def case_mesh():
+    """A mesh that nobody gave is one that a GPU's one block can transform, as accurate; a given one stays; a checkpoint's too."""
+    def mesh(backend, *more):
+        with tempfile.TemporaryDirectory() as a:
+            text = subprocess.run([emu if backend == "emu" else mdsim, "explain", write_conf(a, 510, 4), "--set", "backend.kind=" + backend] + list(more),
+                                  capture_output=True, text=True).stdout
+        n = re.search(r"order (\d+), grid (\d+) x (\d+) x (\d+), .*estimated force error ([0-9.]+)", text)
+        return [int(k) for k in n.groups()[1:4]], float(n.group(5)), "is transformed faster" in text
+
+    host, host_error, host_says = mesh("cpu")
+    chip, chip_error, chip_says = mesh("emu")
+    check(host == [15, 15, 15] and not host_says, "the host takes what is cheapest: %s" % host)
+    check(chip == [15, 15, 16] and chip_says and chip_error <= host_error, "a GPU the next one with pairs along z, and says so: %s, error %g, not above %g"
+          % (chip, chip_error, host_error))
+    for words in (("--set", "pme.grid=[15, 15, 15]"), ("--set", "pme.spacing=0.1165"), ("--set", "backend.precision=double")):
+        given, _, says = mesh("emu", *words)
+        check(given == [15, 15, 15] and not says, "left as it is with %s: %s" % (words[1], given))
+    with tempfile.TemporaryDirectory() as a:
+        run("emu", write_conf(a, 510, 2), EMU_COUNTS=a + "/counts")
+        with open(a + "/counts") as f:
+            names = {row["kernel"] for row in csv.DictReader(f)}
+        check("k_fft" in names and "k_solve<false>" not in names, "and one block transforms it")
+        run("emu", write_conf(a, 510, 4))
+        check("15 x 15 x 16" in open(a + "/run.log").read(), "a restart has the mesh of its checkpoint")
+    with tempfile.TemporaryDirectory() as a:
+        run("cpu", write_conf(a, 510, 2))
+        run("emu", write_conf(a, 510, 4))
+        check(re.search("choices of the checkpoint.*15 x 15 x 15", open(a + "/run.log").read()), "a run begun on the host keeps the host's on a GPU")
 
 
 def trajectory(place):
