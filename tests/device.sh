@@ -10,7 +10,7 @@
 # Exit code: 0 good; 1 something failed; 77 no GPU answers (the build is still tried), or no nvcc.
 #
 # MDS_DEVICE_BUILD: a build directory to use and keep, instead of one that is thrown away. MDS_DEVICE_KIND=cpu: the same on the cpu
-# backend and smaller boxes, which tests this script where no GPU is.
+# backend and smaller boxes, which tests this script where no GPU is (MDS_DEVICE_MESH: then the emulated mesh's test, for its timings).
 set -u
 
 if [ $# -ne 1 ] && [ $# -ne 3 ]; then
@@ -122,7 +122,7 @@ number() { sed -n "s/.*\"$2\": *\([-0-9.e+]*\).*/\1/p" "$1" | head -1; }
 against_ref() { # name of a folder in inputs/
     local place=$source/inputs/$1/$1 base=(energy - --quiet) backend out
     base+=(--set "system.topology=$place.top" --set "system.coordinates=$place.gro" --set nonbonded.cutoff=0.9)
-    [ "$1" = argon ] && base+=(--set nonbonded.coulomb=none)
+    if [ "$1" = argon ]; then base+=(--set nonbonded.coulomb=none); else base+=(--set pme.spacing=0.13); fi # one mesh for both backends
     for backend in ref "$kind" again; do
         out=$work/$backend
         [ "$backend" = again ] && backend=$kind
@@ -273,6 +273,24 @@ if [ "$(echo "$kernels" | wc -w)" -gt 1 ]; then
 else
     say "kernel alternatives: none, \"$kernels\" alone"
 fi
+# The mesh alone, a line for each way to transform it.
+meshes() {
+    local tool=$build/tests/stage/test_stage_mesh_cuda on=cuda sizes=(24 28 32 36 42 64 100)
+    if [ "$kind" = cpu ]; then tool=${MDS_DEVICE_MESH:-none} on=emu sizes=(8 12); fi
+    if [ ! -x "$tool" ]; then
+        [ "$kind" = cuda ] && fault "$tool is not there"
+        return
+    fi
+    if [ "$(left)" -lt 25 ]; then
+        skip "ways to transform the mesh"
+        return
+    fi
+    if ! timeout 20 "$tool" "$on" time "${sizes[@]}" >"$work/meshes" 2>&1; then
+        if grep -q ' transform ' "$work/meshes"; then leave "some ways to transform the mesh"; else fault "ways to transform the mesh: $(tail -1 "$work/meshes")"; fi
+    fi
+    grep ' transform ' "$work/meshes" | tee -a "$work/table" | sed 's/^/        /' | tee -a "$report"
+}
+meshes
 time_case 60 water-$huge 2 "" "${water[@]}" --sizes $huge
 time_case 15 water-$large 4 "" "${water[@]}" --sizes $large
 time_case 15 tuned-$small 2 "" --system water --sizes $small
@@ -286,6 +304,7 @@ time_case 60 water-$huge 4 "" "${water[@]}" --sizes $huge
     printf '%-16s %8s %3s  %-10s %9s %6s %10s %8s %9s\n' case atoms fs kernel ms/step spr.% ns/day ns/atom drift
     cat "$work/table"
     echo "spr.: slowest less fastest block over the median. drift: of the total energy at constant energy, kJ/mol/ns/atom, where a case ran 20 ps."
+    echo "mesh: spread, charges to potential, gather, us each by the device's clock in a graph; of the ways (kernel) cufft, block, gemm the run takes block where it fits."
     echo "left out: ${left_out:-nothing}"
 } | tee -a "$report"
 if [ $failed -eq 0 ]; then say "all good, $SECONDS s"; else say "something FAILED (above), $SECONDS s"; fi

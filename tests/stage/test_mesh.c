@@ -355,6 +355,42 @@ static void one_block(mds_box box, bool small)
     }
     end(&s);
 }
+/// For tests/device.sh: a cube of n points a side with water's 3.1 points an atom and 95 atoms a nm^3, transformed in each way.
+static void time_ways(int n)
+{
+    static const char *const names[] = {"", "cufft", "block", "gemm"};
+    const double             edge = n * 0.1484;
+    const mds_box            box = {{{edge, 0, 0}, {0, edge, 0}, {0, 0, edge}}};
+    const int32_t            n_atoms = (int32_t)(n * n * n / 3.1);
+    double                  *charge = calloc((size_t)n_atoms, sizeof *charge);
+    uint64_t                 seed = 7;
+    mds_device              *device;
+    setup                    s;
+
+    for (int32_t i = 0; i < n_atoms; i++) charge[i] = i % 3 ? 0.417 : -0.834;
+    start(&s, box, n_atoms, charge);
+    for (int32_t i = 0; i < n_atoms; i++)
+        for (int k = 0; k < 3; k++) s.state.x[i][k] = edge * uniform(&seed);
+    TEST_OK(mds_system_freeze(&s.system));
+    s.params.cut_lj = s.params.cut_q = fmin(0.9, 0.45 * edge); // the pairs are not what is timed
+    s.params.list_radius = s.params.cut_q + 0.05;
+    s.params.prune_radius = s.params.cut_q + 0.02;
+    set_mesh(&s, MDS_SPLIT_PROLATE, 10, 4, n, n, n);
+    device = opened(backend, &s, 1);
+    TEST_OK(backend->begin(device, 0));
+    for (int way = POKE_LIBRARY; way <= POKE_GEMM; way++) {
+        double seconds[3];
+
+        if (poke_mesh_way(device, way) != way) continue; // one block has no room for it
+        TEST_INT(poke_mesh_time(device, seconds), 0);
+        printf("mesh-%-11d %8d      %-10s spread %8.2f transform %8.2f gather %8.2f us\n", n, (int)n_atoms, names[way], 1e6 * seconds[0], 1e6 * seconds[1],
+               1e6 * seconds[2]);
+        fflush(stdout);
+    }
+    backend->close(device);
+    end(&s);
+    free(charge);
+}
 #endif
 
 /// More charge on one point than the fixed-point mesh holds is a fault, and half as much as is feared is none.
@@ -582,6 +618,12 @@ int main(int argc, char **argv)
     TEST_OK(mds_backend_find(argc > 1 ? argv[1] : "cpu", &backend));
     on_gpu = strcmp(backend->name, "cpu") != 0;
     small = getenv("MDS_SMALL") != NULL; // the thread sanitizer watches
+#ifdef TEST_EMU
+    if (argc > 3 && !strcmp(argv[2], "time")) {
+        for (int n = 3; n < argc; n++) time_ways(atoi(argv[n]));
+        return test_end();
+    }
+#endif
     if (argc > 2) {
         print_bits();
         return 0;
