@@ -401,6 +401,7 @@ static mds_status measure(mds_sim *s, mds_tune_mode mode, bool *sure)
     const double step = (s->be->time_pairs ? 1e-8 : 3e-7 / s->threads) * s->system.n_atoms; // about; s
     mds_status   status;
 
+    if (s->be->time_pairs && mds_config_given(s->config, "backend.isa")) return MDS_OK; // its one question is answered
     if (40 * step > most_seconds) {
         mds_text_add(&s->choices.tuning, "tuning: the system is too large to compare anything in %.0f s\n", most_seconds);
         return MDS_OK;

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The start-up tuner's one question to a GPU, with a GPU whose times the test chooses (fake_gpu.cpp): what it takes, where that is kept, and when it
+does not ask.
+
+usage: test_tuned.py    (MDSIM_FAKE: the program with that GPU)"""
+import os, re, signal, subprocess, sys, tempfile, time
+
+program = os.environ["MDSIM_FAKE"]
+failures = 0
+# the smallest box: opening three emulated devices must leave most of the tuner's 3 s
+os.chdir(tempfile.mkdtemp(prefix="mds_tuned_"))
+
+
+def check(ok, what, more=""):
+    global failures
+    failures += not ok
+    print(("ok      " if ok else "FAILED  ") + what + ("" if ok else "\n%s" % (more,)), flush=True)
+
+
+def conf(name, steps=1000000000, **backend):
+    with open(name + ".conf", "w") as f:
+        f.write('system = { generate = "water"; atoms = 99L; velocities = "draw"; };\nrun = { steps = %dL; list_interval = 10L; };\nnonbonded = { cutoff = 0.4; };\n'
+                'output = { name = "%s"; trajectory_every = 0; energy_every = 1; };\nbackend = { kind = "cuda"; threads = 1; %s };\n'
+                % (steps, name, " ".join('%s = "%s";' % item for item in backend.items())))
+
+
+def rows(name):
+    return open(name + ".csv").read().split("\n")[:-1] if os.path.exists(name + ".csv") else []
+
+
+def go(name, until=3, cache="cache", gpu="Model A", times="octet=3 lane=2 tile=1", noise=""):
+    """Runs until there are that many rows; (log, kernels that were timed)"""
+    if os.path.exists("calls"):
+        os.remove("calls")
+    env = dict(os.environ, XDG_CACHE_HOME=os.path.join(os.getcwd(), cache), FAKE_GPU=gpu, FAKE_TIMES=times, FAKE_NOISE=noise, FAKE_CALLS="calls")
+    p = subprocess.Popen([program, name + ".conf", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    began = time.time()
+    while p.poll() is None and len(rows(name)) < until and time.time() - began < 200:
+        time.sleep(0.02)
+    if p.poll() is None:
+        p.send_signal(signal.SIGTERM)
+    said = p.communicate(timeout=100)[1]
+    if p.returncode not in (0, 75):
+        print("FAILED  %s ended with %d: %s" % (name, p.returncode, said))
+        sys.exit(1)
+    return open(name + ".log").read() + said, open("calls").read().split() if os.path.exists("calls") else []
+
+
+def kernel(name):
+    """In use, by the last checkpoint."""
+    data = open(name + ".chk", "rb").read(4000)
+    return [k for k in ("octet", "lane", "tile") if k.encode() + b"\0" in data]
+
+
+conf("a")
+log, calls = go("a")
+check(set(calls) == {"octet", "lane", "tile"} and min(calls.count(k) for k in set(calls)) >= 5, "a long run times all three kernels, five rounds or more", calls)
+check(re.search(r"tuning, pair kernel: lane 2.000 ms, octet 3.000 ms, tile 1.000 ms \(taken\)|tuning, pair kernel:.*tile 1.000 ms \(taken\)", log),
+      "the log has their times and what was taken", log[:3000])
+check('these bits again elsewhere: backend.tune = "fixed", backend.isa = "tile"' in log, "and how to have these bits elsewhere", log[:3000])
+check(kernel("a") == ["tile"], "the checkpoint has the kernel", kernel("a"))
+kept = open("cache/mdsim/tune.conf").read()
+check("Model A" in kept and 'isa = "tile"' in kept, "the answer is kept by the GPU's model", kept)
+
+conf("b")
+log, calls = go("b")
+check(not calls and "tuned earlier" in log and kernel("b") == ["tile"], "the next run on this model takes it without timing", (calls, log[:2000]))
+conf("c")
+log, calls = go("c", gpu="Model B", times="octet=1 lane=2 tile=3")
+check("octet" in calls and kernel("c") == ["octet"], "another model is asked anew", (calls, kernel("c")))
+log, calls = go("a", until=5, times="octet=1 lane=2 tile=3", cache="empty")
+check(not calls and kernel("a") == ["tile"], "a resume keeps what its checkpoint has, whatever the times and the cache", (calls, kernel("a")))
+
+conf("d")
+log, calls = go("d", cache="d", times="octet=1.96 lane=2 tile=2.5")
+check(calls and kernel("d") == ["lane"] and "the defaults are kept" in log, "what is 2 % faster does not win: margin", (kernel("d"), log[:2000]))
+conf("e")
+log, calls = go("e", cache="e", noise="0.6")
+check(calls and "too busy" in log and kernel("e") == ["lane"] and not os.path.exists("e/mdsim/tune.conf"), "where times scatter nothing is chosen or kept", log[:2000])
+
+for name, more, what in (("f", {"tune": "fixed"}, 'tune = "fixed"'), ("g", {"isa": "octet"}, "a kernel that is given")):
+    conf(name, **more)
+    log, calls = go(name, cache=name)
+    check(not calls and kernel(name) == [more.get("isa", "lane")] and (name == "g" or not os.path.exists(name)), what + " is never timed", (calls, kernel(name)))
+conf("h", steps=3)
+log, calls = go("h", cache="h", until=1000)
+check(not calls and "not for runs of fewer" in log, "nor a short run", (calls, log[:2000]))
+sys.exit(1 if failures else 0)
