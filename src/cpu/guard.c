@@ -97,7 +97,7 @@ static int32_t collect(mds_device *d, guard *g, const int32_t *slots, int32_t n_
         if (way2 <= g->limit2[light]) continue;
 #pragma omp critical(mds_cpu_guard) // the answer does not depend on the order
         {
-            if (n < most) list->fast[n] = slot;
+            if (n < most) list->fast[n] = (cpu_fast){way2, slot, light};
             n++;
         }
     }
@@ -169,38 +169,45 @@ static bool can_lack(const mds_device *d, const guard *g, int light, double way,
     return (way > 0.5 * same && way + most[light] > same) || way + most[!light] > g->buffer + depth[1];
 }
 
-/// One fast atom against the others.
-static bool look_at_fast(const mds_device *d, const guard *g, const mds_images *images, int32_t n, int32_t i)
+/// One fast atom against the others, of which few went far enough.
+static bool look_at_fast(const mds_device *d, const guard *g, const mds_images *images, int32_t n, const cpu_fast *i, const double way[3])
 {
-    double way[3];
-    bool   found = false;
+    const cpu_fast *fast = d->list->fast;
+    double          least2[2];
+    bool            found = false;
 
-    way_of(d, i, way);
-    for (int32_t k = 0; k < n && !found; k++) found = lacks(d, g, images, i, way, d->list->fast[k]);
+    for (int k = 0; k < 2; k++) {
+        const double least = g->buffer + d->params.list_depth[i->light + k] - sqrt(i->way2);
+
+        least2[k] = least > 0 ? least * least : 0;
+    }
+    for (int32_t k = 0; k < n && !found; k++)
+        if (fast[k].way2 >= least2[fast[k].light]) found = lacks(d, g, images, i->slot, way, fast[k].slot);
     return found;
 }
 
 /// One of n fast atoms against all atoms that may be near now: every image of its cluster that comes near the brick. If it takes another
 /// fast one to lack a pair, those are enough.
-static bool look_around(const mds_device *d, const guard *g, const mds_images *images, cpu_lane *lane, int32_t n, int32_t i)
+static bool look_around(const mds_device *d, const guard *g, const mds_images *images, cpu_lane *lane, int32_t n,
+                        const cpu_fast *fast)
 {
     const cpu_list *list = d->list;
-    const double   *depth = d->params.list_depth, scale = d->list_scale;
-    const int       light = is_light(d, i);
-    look            at = {.d = d, .g = g, .images = images, .lane = lane, .slot = i};
-    double          slow[2], way, reach;
+    const double   *depth = d->params.list_depth, scale = d->list_scale, way = sqrt(fast->way2);
+    const int32_t   cluster = fast->slot / CPU_CLUSTER;
+    const int       light = fast->light;
+    look            at = {.d = d, .g = g, .images = images, .lane = lane, .slot = fast->slot};
+    double          slow[2];
     int             k, l;
 
-    way_of(d, i, at.way);
-    way = mds_norm(at.way);
+    way_of(d, fast->slot, at.way);
     for (k = 0; k < 2; k++) slow[k] = fmin(g->most[k], sqrt(fmax(g->limit2[k], 0)));
     if (!can_lack(d, g, light, way, g->most)) return false;
-    if (!can_lack(d, g, light, way, slow)) return look_at_fast(d, g, images, n, i);
-    reach = fmax(g->most[0] - depth[light], g->most[1] - depth[light + 1]); // pairs matter from a depth below the cut-off on
+    if (!can_lack(d, g, light, way, slow)) return look_at_fast(d, g, images, n, fast, at.way);
+    const double reach = fmax(g->most[0] - depth[light], g->most[1] - depth[light + 1]); // pairs matter from a depth below the cut-off on
     at.radius = (g->cut + way + reach) / scale + 2 * g->lag + 2 * CPU_ROUNDING + 1e-6 * list->extent;
     for (k = 0; k < 3; k++) {
-        at.lo[k] = (double)list->bounds[k][i / CPU_CLUSTER];
-        at.hi[k] = (double)list->bounds[3 + k][i / CPU_CLUSTER];
+        at.lo[k] = (double)list->bounds[k][cluster];
+        at.hi[k] = (double)list->bounds[3 + k][cluster];
         for (l = 0; l < 3; l++) at.box.a[k][l] = d->box.a[k][l] / scale;
     }
     (void)mds_cpu_list_images(list, &at.box, at.lo, at.hi, at.radius, look_at_image, &at); // look_at_image has no errors
@@ -213,7 +220,7 @@ bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots, d
     int32_t       n, k;
     bool          trips = false;
     const bool    on = prepare(d, &g);
-    const int32_t *fast = d->list->fast;
+    const cpu_fast *fast = d->list->fast;
 
     if (!on) return false;
     n = collect(d, &g, slots, n_slots, slots ? heavy2 : 0);
@@ -226,7 +233,7 @@ bool mds_cpu_guard_trips(mds_device *d, const int32_t *slots, int32_t n_slots, d
 #else
         cpu_lane *lane = d->list->lane;
 #endif
-        trips = trips || look_around(d, &g, &images, lane, n, fast[k]);
+        trips = trips || look_around(d, &g, &images, lane, n, &fast[k]);
     }
     return trips;
 }

@@ -78,23 +78,26 @@ VD_INLINE bool is_suspect(const batch *b, int atoms, const vd *square, const dou
     return !good;
 }
 
-/// Groups that FIX_X left as NaN.
-static void find_unsolved(const mds_device *d, const batch *b, cpu_move_sums *sums)
+/// What was stored of a batch where something is odd: groups that FIX_X left as NaN, and where to look closer, atoms beyond their limits.
+/// By the arrays: a batch whose address is taken does not stay in registers.
+static __attribute__((noinline)) void note_odd(const mds_device *d, const int32_t *offset, int n, int atoms, bool drifts, const double limit2[2],
+                                               cpu_move_sums *sums)
 {
-    for (int l = 0; l < b->n; l++) {
-        const int32_t first = d->atom_of[b->offset[l] / 3];
+    sums->suspect = true;
+    for (int l = 0; l < n; l++) {
+        const int32_t first = offset[l] / 3;
 
-        if (isnan(b->x[0][l]) && first < sums->unsolved) sums->unsolved = first;
+        if (isnan(d->x[first][0]) && d->atom_of[first] < sums->unsolved) sums->unsolved = d->atom_of[first];
     }
-}
-
-/// Where to look closer: atoms beyond their limits.
-static void note_odd(const batch *b, int atoms, const vd *square, const double limit2[2], cpu_move_sums *sums)
-{
     for (int a = 0; a < atoms; a++)
-        for (int l = 0; l < b->n; l++) {
-            if (square[a][l] <= limit2[b->im[a][l] > 1 / MDS_LIGHT]) continue;
-            if (sums->n_odd <= CPU_ODD && sums->n_odd++ < CPU_ODD) sums->odd[sums->n_odd - 1] = b->offset[a * CPU_BATCH + l] / 3;
+        for (int l = 0; l < n; l++) {
+            const int32_t slot = offset[a * CPU_BATCH + l] / 3;
+            const double *now = drifts ? d->x[slot] : d->v[slot], *from = d->x_list[slot];
+            double        square = 0;
+
+            for (int k = 0; k < 3; k++) square += drifts ? (now[k] - from[k]) * (now[k] - from[k]) : now[k] * now[k];
+            if (square <= limit2[d->inv_mass[slot] > 1 / MDS_LIGHT]) continue;
+            if (sums->n_odd <= CPU_ODD && sums->n_odd++ < CPU_ODD) sums->odd[sums->n_odd - 1] = slot;
         }
 }
 
@@ -160,13 +163,9 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
             squares(atoms, b.x, list, square);
         } else
             squares(atoms, b.v, NULL, square);
-        if (is_suspect(&b, atoms, square, limit2, &most)) {
-            find_unsolved(d, &b, sums);
-            note_odd(&b, atoms, square, limit2, sums);
-            sums->suspect = true;
-        }
         if (moves) batch_store(&b, atoms, b.x, d->x);
         batch_store(&b, atoms, b.v, d->v);
+        if (is_suspect(&b, atoms, square, limit2, &most)) note_odd(d, b.offset, b.n, atoms, drifts, limit2, sums);
     }
     for (int l = 0; l < VD_WIDTH; l++) sums->heavy2 = fmax(sums->heavy2, most[l]);
 }

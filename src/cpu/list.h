@@ -61,6 +61,12 @@ typedef struct {
     int32_t column;
 } cpu_place;
 
+/// An atom that has gone far since the search.
+typedef struct {
+    double  way2; // nm^2
+    int32_t slot, light; // 1: of the light class
+} cpu_fast;
+
 typedef struct cpu_common cpu_common; // common.c
 
 struct cpu_list {
@@ -106,7 +112,7 @@ struct cpu_list {
     bool       fresh;      // of this step's search
     bool       foreseen;   // xq_prune holds where atoms were expected halfway to the next prune
     int64_t    step_pruned;
-    int32_t   *fast;       // [CPU_FAST(n_atoms)] slots that the guard looks at
+    cpu_fast  *fast;       // [CPU_FAST(n_atoms)] atoms that the guard looks at
 
     // parameters
     int      rule;         // CPU_LJ_...
