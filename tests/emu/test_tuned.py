@@ -12,6 +12,18 @@ failures = 0
 os.chdir(tempfile.mkdtemp(prefix="mds_tuned_"))
 
 
+def ask(name, **more):
+    """go, again where others kept the machine so busy that the tuner's 3 s were over: real time is in its rules, and not what is tested."""
+    for _ in range(6):
+        log, calls = go(name, **more)
+        if "too busy" not in log and "no time for all" not in log:
+            break
+        for file in os.listdir("."):
+            if file.startswith(name + ".") and file != name + ".conf":
+                os.remove(file)
+    return log, calls
+
+
 def check(ok, what, more=""):
     global failures
     failures += not ok
@@ -54,7 +66,7 @@ def kernel(name):
 
 
 conf("a")
-log, calls = go("a")
+log, calls = ask("a")
 check(set(calls) == {"octet", "lane", "tile"} and min(calls.count(k) for k in set(calls)) >= 5, "a long run times all three kernels, five rounds or more", calls)
 check(re.search(r"tuning, pair kernel: lane 2.000 ms, octet 3.000 ms, tile 1.000 ms \(taken\)|tuning, pair kernel:.*tile 1.000 ms \(taken\)", log),
       "the log has their times and what was taken", log[:3000])
@@ -67,13 +79,13 @@ conf("b")
 log, calls = go("b")
 check(not calls and "tuned earlier" in log and kernel("b") == ["tile"], "the next run on this model takes it without timing", (calls, log[:2000]))
 conf("c")
-log, calls = go("c", gpu="Model B", times="octet=1 lane=2 tile=3")
+log, calls = ask("c", gpu="Model B", times="octet=1 lane=2 tile=3")
 check("octet" in calls and kernel("c") == ["octet"], "another model is asked anew", (calls, kernel("c")))
-log, calls = go("a", until=5, times="octet=1 lane=2 tile=3", cache="empty")
+log, calls = go("a", until=len(rows("a")) + 3, times="octet=1 lane=2 tile=3", cache="empty")
 check(not calls and kernel("a") == ["tile"], "a resume keeps what its checkpoint has, whatever the times and the cache", (calls, kernel("a")))
 
 conf("d")
-log, calls = go("d", cache="d", times="octet=1.96 lane=2 tile=2.5")
+log, calls = ask("d", cache="d", times="octet=1.96 lane=2 tile=2.5")
 check(calls and kernel("d") == ["lane"] and "the defaults are kept" in log, "what is 2 % faster does not win: margin", (kernel("d"), log[:2000]))
 conf("e")
 log, calls = go("e", cache="e", noise="0.6")
