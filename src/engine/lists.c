@@ -78,19 +78,21 @@ static void pair_types(const mds_system *m, const double (*number)[2], const sum
             }
 }
 
-/// Temperature to expect, K: that of the thermostat or, where it is higher, that of the start: of its velocities or of those to be drawn.
-/// A start at rest will warm up: half of run.temperature at least.
+/// Temperature to expect, K: that of the thermostat, if there is one, or, where it is higher, that of the start: of its velocities or of
+/// those to be drawn. A start at rest will warm up: half of run.temperature at least.
 static double warmth(const mds_sim *s)
 {
     const mds_config *c = s->config;
-    const double      bath = mds_config_given(c, "thermostat.temperature") ? c->thermostat.temperature : 0;
+    const bool        coupled = c->thermostat.kind != MDS_THERMOSTAT_NONE || c->run.integrator == MDS_INTEGRATOR_LANGEVIN;
+    const double      asked = mds_config_given(c, "thermostat.temperature") ? c->thermostat.temperature : c->run.temperature;
+    const double      bath = coupled ? asked : 0, n_degrees = (double)mds_system_n_degrees(&s->system, false, false);
     double            twice_kinetic = 0;
     int32_t           i;
 
-    if (c->system.velocities != MDS_VELOCITIES_FILE || !s->start.has_velocities || !(s->n_degrees > 0))
+    if (c->system.velocities != MDS_VELOCITIES_FILE || !s->start.has_velocities || !(n_degrees > 0))
         return fmax(c->run.temperature, bath);
     for (i = 0; i < s->system.n_atoms; i++) twice_kinetic += s->system.mass[i] * mds_dot(s->start.v[i], s->start.v[i]);
-    return fmax(fmax(twice_kinetic / (s->n_degrees * MDS_BOLTZMANN), 0.5 * c->run.temperature), bath);
+    return fmax(fmax(twice_kinetic / (n_degrees * MDS_BOLTZMANN), 0.5 * c->run.temperature), bath);
 }
 
 static mds_status gather(const mds_sim *s, mds_buffer_system *b)

@@ -158,7 +158,7 @@ static double inner_buffer(const mds_buffer_system *s, double t, double period, 
 /// Costs in core cycles an atom, measured with avx512 (benchmarks/results): a search and a pruning with an outer radius of 1.08 nm,
 /// the kernel with an inner one of 0.945 nm, in water. The first number of a pair is there whatever the list holds, the other
 /// goes with its tiles: with the density, and lists reach as far as clusters of four atoms are wide.
-static const double search_cost[2] = {600, 300}, prune_cost[2] = {150, 300}, kernel_cost = 900;
+static const double search_cost[2] = {600, 300}, prune_cost[2] = {50, 400}, kernel_cost = 900;
 #define WATER 100.0 // 1/nm^3
 #define WIDE 0.35   // nm: of a cluster there
 
