@@ -243,6 +243,9 @@ static void warn_about(const mds_sim *s)
                 vacuum(s) ? "" : "; with PME a uniform background neutralises it");
     if (c->constraints.kind == MDS_CONSTRAIN_NONE && c->run.dt > 0.00101 && s->system.term[MDS_TERM_BOND].n)
         mds_warn("%s: run.dt = %g ps with flexible bonds: 0.0005 to 0.001 ps is usual without constraints", mds_config_origin(c, "run.dt"), c->run.dt);
+    if (s->params.mesh_every > 1 && s->params.mesh_every * c->run.dt > 0.00651)
+        mds_warn("%s: run.mesh_every = %d: %g fs between impulses of the mesh; above 6 fs the energy begins to drift", mds_config_origin(c, "run.mesh_every"),
+                 s->params.mesh_every, 1000 * c->run.dt * s->params.mesh_every);
     if (c->run.dt > 0.00251 && hydrogen < 2.5 && has_light_atoms(&s->system))
         mds_warn("%s: run.dt = %g ps: above 0.0025 ps constraints.hydrogen_mass of about 3 is usual", mds_config_origin(c, "run.dt"), c->run.dt);
 }
