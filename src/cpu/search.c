@@ -165,6 +165,7 @@ static double local_density(const mds_device *d)
     const cpu_list *list = d->list;
     double          volume = 1, sum = 0, scale[3];
     int32_t         count[SIDE * SIDE * SIDE] = {0}, n[3], i;
+    int32_t *const  counts = count;
     int             k;
 
     for (k = 0; k < 3; k++) {
@@ -174,14 +175,16 @@ static double local_density(const mds_device *d)
         volume *= list->length[k] / n[k];
         scale[k] = n[k] / list->length[k];
     }
+    const int32_t n_cells = n[0] * n[1] * n[2];
+#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(+ : counts[:n_cells])
     for (i = 0; i < d->n_slots; i++) {
         int32_t cell = 0;
 
         if (d->atom_of[i] < 0) continue;
-        for (k = 0; k < 3; k++) cell = cell * n[k] + mds_cpu_clamped((double)list->place[i].w[k] * scale[k] + 0.5 * n[k], n[k]);
-        count[cell]++;
+        for (int l = 0; l < 3; l++) cell = cell * n[l] + mds_cpu_clamped((double)list->place[i].w[l] * scale[l] + 0.5 * n[l], n[l]);
+        counts[cell]++;
     }
-    for (i = 0; i < n[0] * n[1] * n[2]; i++) sum += (double)count[i] * count[i];
+    for (i = 0; i < n_cells; i++) sum += (double)count[i] * count[i];
     return sum / (d->n_atoms * volume);
 }
 
@@ -267,7 +270,8 @@ static mds_status reserve(mds_device *d)
     const size_t n = (size_t)list->n_supers;
     int          k;
 
-    MDS_TRY(mds_cpu_reserve(d, (int32_t)(n * CPU_SUPER)));
+    // padding differs a little from search to search: some more than is needed, not all arrays anew in every other one
+    if (n * CPU_SUPER >= d->capacity) MDS_TRY(mds_cpu_reserve(d, (int32_t)(n * CPU_SUPER + n / 8 + 64)));
     if (list->cap_slots != d->capacity) { // its size must be that of d->x, with which it changes places
         mds_free(list->swap);
         list->swap = NULL;
@@ -432,8 +436,8 @@ static void permute(mds_device *d)
         list->lj[8 * cluster + 4 + lane] = (float)list->type_lj[type][1];
         list->type[4 * cluster + lane] = 4 * type;
         list->light[slot] = atom >= 0 && mds_is_light(s->mass[atom]) ? 1 : 0;
+        memcpy(d->x_list[slot], d->x[slot], sizeof *d->x);
     }
-    memcpy(d->x_list, d->x, (size_t)d->n_slots * sizeof *d->x);
     d->list_scale = 1;
 }
 
@@ -472,6 +476,25 @@ static bool fits(const mds_device *d)
     return d->list->cut_max <= mds_box_reach(&d->box) * (1 + 1e-12);
 }
 
+/// What other stages keep by slot. Some of it is one thread's work, side by side.
+static mds_status remap(mds_device *d)
+{
+    mds_status excluded = MDS_OK, move = MDS_OK;
+
+    MDS_TRY(mds_cpu_bonded_remap(d));
+    MDS_TRY(mds_cpu_vsite_remap(d));
+    if (d->params.coulomb == MDS_COULOMB_PME) MDS_TRY(mds_cpu_mesh_remap(d));
+#pragma omp parallel sections num_threads(d->n_threads < 2 ? 1 : 2)
+    {
+#pragma omp section
+        move = mds_cpu_move_remap(d);
+#pragma omp section
+        excluded = mds_cpu_excluded_remap(d);
+    }
+    MDS_CHECK(excluded == MDS_OK && move == MDS_OK, MDS_E_MEMORY, "out of memory for the new order"); // the message stayed with the thread
+    return MDS_OK;
+}
+
 mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
 {
     cpu_list *list = d->list;
@@ -496,9 +519,5 @@ mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
     MDS_TRY(mds_cpu_list_build(d));
     list->n_searches++;
     d->listed = true;
-    MDS_TRY(mds_cpu_bonded_remap(d));
-    MDS_TRY(mds_cpu_vsite_remap(d));
-    MDS_TRY(mds_cpu_excluded_remap(d));
-    if (d->params.coulomb == MDS_COULOMB_PME) MDS_TRY(mds_cpu_mesh_remap(d));
-    return mds_cpu_move_remap(d);
+    return remap(d);
 }
