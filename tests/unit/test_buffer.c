@@ -143,6 +143,18 @@ static void choices(void)
     TEST_TRUE(b.outer > small && mds_buffer_misses(&s, b.outer, 0.034) < 0.011);
 }
 
+/// A search costs about the same in any liquid, what is done with its tiles goes with their number: a thin liquid's list lives longer.
+static void thin_liquid_searches_seldom(void)
+{
+    mds_buffer_system s = water();
+    mds_buffer_choice none = {0}, dense, thin;
+
+    mds_buffer_choose(&s, 0.002, 1e-6, &none, &dense);
+    s.density *= 0.2;
+    mds_buffer_choose(&s, 0.002, 1e-6, &none, &thin);
+    TEST_TRUE(thin.list_interval > dense.list_interval);
+}
+
 int main(void)
 {
     TEST_OK(mds_split_init(&split, MDS_NUM_PROLATE, 10, 0.9, 1));
@@ -151,6 +163,7 @@ int main(void)
     buffers_meet_the_tolerance();
     depth_bounds_the_force();
     choices();
+    thin_liquid_searches_seldom();
     mds_split_free(&split);
     return test_end();
 }
