@@ -406,8 +406,15 @@ template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_bo
 
 mds_status GPU_NAME(bonded_open)(mds_device *d)
 {
-    MDS_TRY(mds_alloc(&d->bonded, 1, sizeof *d->bonded));
-    return GPU_NAME(bonded_blocks)(d->system, d->bonded);
+    return mds_alloc(&d->bonded, 1, sizeof *d->bonded);
+}
+
+mds_status GPU_NAME(bonded_set)(mds_device *d)
+{
+    if (d->bonded->made) return MDS_OK;
+    MDS_TRY(GPU_NAME(bonded_blocks)(d->system, d->bonded));
+    d->bonded->made = true;
+    return MDS_OK;
 }
 
 void GPU_NAME(bonded_close)(mds_device *d)

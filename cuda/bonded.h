@@ -41,6 +41,7 @@ typedef struct {
 } bonded_lists;
 
 struct gpu_bonded {
+    bool         made;
     int          n_blocks;
     bonded_lists lists;
 };

@@ -270,6 +270,8 @@ static mds_status derive(mds_device *d)
     if (p->double_precision) {
         MDS_TRY(GPU_NAME(pair_double_set)(d));
         MDS_TRY(GPU_NAME(bonded_double_set)(d));
+    } else {
+        MDS_TRY(GPU_NAME(bonded_set)(d));
     }
     return p->coulomb == MDS_COULOMB_PME ? GPU_NAME(mesh_set)(d) : MDS_OK;
 }

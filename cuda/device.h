@@ -360,6 +360,7 @@ void       GPU_NAME(bonded_double_close)(mds_device *d);
 mds_status GPU_NAME(bonded_double)(mds_device *d, mds_work work);
 
 mds_status GPU_NAME(bonded_open)(mds_device *d);
+mds_status GPU_NAME(bonded_set)(mds_device *d); // mixed precision alone has these lists
 void       GPU_NAME(bonded_close)(mds_device *d);
 mds_status GPU_NAME(excluded_open)(mds_device *d);
 void       GPU_NAME(excluded_close)(mds_device *d);

@@ -183,12 +183,12 @@ static __device__ void prune_chunk(const prune_args *a, prune_room *s, const flo
 
 static_assert(GPU_CHUNK <= 2 * GPU_WARP, "two entries a lane");
 
-/// One warp a chunk, where pruning is due. Also notes the positions that it was made for.
+/// One warp chunk after chunk, where pruning is due. Also notes the positions that it was made for.
 static __global__ void __launch_bounds__(THREADS) k_prune(prune_args a)
 {
     GPU_SHARED(prune_room, rooms, [WARPS]);
-    const int due = a.state->due, lane = (int)threadIdx.x % GPU_WARP, c = (int)blockIdx.x * WARPS + (int)threadIdx.x / GPU_WARP;
-    int       i;
+    const int due = a.state->due, lane = (int)threadIdx.x % GPU_WARP;
+    int       i, c;
 
     if (a.view.control->tripped || !due) return;
     const float4 *x = due == 2 ? a.x_ahead : a.view.xq;
@@ -197,7 +197,10 @@ static __global__ void __launch_bounds__(THREADS) k_prune(prune_args a)
 
         a.x_prune[i] = make_float4(now.x, now.y, now.z, a.x_prune[i].w);
     }
-    if (c < a.outer.n_chunks) prune_chunk(&a, &rooms[threadIdx.x / GPU_WARP], x, c, lane);
+    for (c = (int)blockIdx.x * WARPS + (int)threadIdx.x / GPU_WARP; c < a.outer.n_chunks; c += (int)gridDim.x * WARPS) {
+        prune_chunk(&a, &rooms[threadIdx.x / GPU_WARP], x, c, lane);
+        __syncwarp();
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------- rows
@@ -238,13 +241,13 @@ static __device__ void prune_row(const prune_args *a, float4 *xi, const gpu_imag
     if (lane == 0) a->row[octet] = kept;
 }
 
-/// One warp a row, where pruning is due. Also notes the positions that it was made for.
+/// One warp row after row, where pruning is due. Also notes the positions that it was made for.
 static __global__ void __launch_bounds__(THREADS) k_prune_rows(prune_args a)
 {
     GPU_SHARED(float4, x_i, [WARPS][GPU_OCTET]);
     GPU_SHARED(gpu_image, image, [GPU_MOST_IMAGES]);
-    const int due = a.state->due, warp = (int)threadIdx.x / GPU_WARP, octet = (int)blockIdx.x * WARPS + warp;
-    int       i;
+    const int due = a.state->due, warp = (int)threadIdx.x / GPU_WARP;
+    int       i, octet;
 
     if (a.view.control->tripped || !due) return;
     const float4 *x = due == 2 ? a.x_ahead : a.view.xq;
@@ -255,7 +258,10 @@ static __global__ void __launch_bounds__(THREADS) k_prune_rows(prune_args a)
         a.x_prune[i] = make_float4(now.x, now.y, now.z, a.x_prune[i].w);
     }
     __syncthreads();
-    if (octet < a.view.n_slots / GPU_OCTET) prune_row(&a, x_i[warp], image, x, octet, (int)threadIdx.x % GPU_WARP);
+    for (octet = (int)blockIdx.x * WARPS + warp; octet < a.view.n_slots / GPU_OCTET; octet += (int)gridDim.x * WARPS) {
+        prune_row(&a, x_i[warp], image, x, octet, (int)threadIdx.x % GPU_WARP);
+        __syncwarp();
+    }
 }
 
 /// After a search: classes, positions until the first pruning, and padding of what is foreseen.
@@ -343,6 +349,14 @@ mds_status GPU_NAME(rows_reset)(mds_device *d, const long long total[2])
     return MDS_OK;
 }
 
+/// Blocks for n warps' work: no more than the chip holds at once, for in most steps all they do is to end.
+static unsigned blocks_for(const mds_device *d, int n)
+{
+    const unsigned wanted = (unsigned)(n + WARPS - 1) / WARPS;
+
+    return wanted < d->search->prune_blocks ? wanted : d->search->prune_blocks;
+}
+
 mds_status GPU_NAME(prune)(mds_device *d)
 {
     const int  shares = (d->view.n_slots + 4 * WAYS_THREADS - 1) / (4 * WAYS_THREADS); // some slots a thread, if there are that many
@@ -352,10 +366,10 @@ mds_status GPU_NAME(prune)(mds_device *d)
     if (!d->search->has_inner) return MDS_OK;
     if (!surveyed) GPU_LAUNCH(k_ways, (unsigned)(shares < WAYS_SHARES ? shares : WAYS_SHARES), WAYS_THREADS, 0, d->stream, arguments(d));
     if (d->search->rows.n_items) {
-        GPU_LAUNCH(k_prune_rows, (unsigned)(d->view.n_slots / GPU_OCTET + WARPS - 1) / WARPS, THREADS, 0, d->stream, arguments(d));
+        GPU_LAUNCH(k_prune_rows, blocks_for(d, d->view.n_slots / GPU_OCTET), THREADS, 0, d->stream, arguments(d));
         return MDS_OK;
     }
-    GPU_LAUNCH(k_prune, (unsigned)(d->list.n_chunks + WARPS - 1) / WARPS, THREADS, 0, d->stream, arguments(d));
+    GPU_LAUNCH(k_prune, blocks_for(d, d->list.n_chunks), THREADS, 0, d->stream, arguments(d));
     return MDS_OK;
 }
 
@@ -369,8 +383,11 @@ prune_args GPU_NAME(prune_arguments)(const mds_device *d)
 
 mds_status GPU_NAME(prune_open)(mds_device *d)
 {
-    gpu_search *s = d->search;
+    gpu_search    *s = d->search;
+    cudaDeviceProp about;
 
+    GPU_TRY(cudaGetDeviceProperties(&about, 0));
+    s->prune_blocks = 16 * (unsigned)about.multiProcessorCount; // 2048 threads
     MDS_TRY(gpu_alloc(&s->ways, 2 * WAYS_SHARES));
     MDS_TRY(gpu_alloc(&s->prune, 1));
     GPU_TRY(cudaMemset(s->prune, 0, sizeof *s->prune));

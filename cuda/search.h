@@ -134,6 +134,7 @@ struct gpu_search {
     size_t           x_prune_room, x_ahead_room;
     gpu_ways        *ways;  // [2 WAYS_SHARES] of every share of slots: from x_prune to now, from now to x_ahead
     gpu_prune_state *prune;
+    unsigned         prune_blocks;      // at most
     // guard
     int             *fast;  // [GPU_FAST(n_atoms)] atoms beyond their limits
     gpu_guard_state *guard;

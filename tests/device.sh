@@ -257,22 +257,6 @@ own=$(basename "${top%.*}" 2>/dev/null)
 small=24k large=96k huge=1M
 [ "$kind" = cpu ] && small=1500 large=3k huge=6k
 
-time_case 12 water-$small 2 "" "${water[@]}" --sizes $small
-given 12 peptide 2 "" "$peptide.top" "$peptide.gro"
-[ -n "$top" ] && given 20 "$own" 2 "" "$top" "$gro"
-time_case 15 water-$large 2 "" "${water[@]}" --sizes $large
-time_case 12 water-$small 4 "" "${water[@]}" --sizes $small
-given 12 peptide 4 "" "$peptide.top" "$peptide.gro"
-[ -n "$top" ] && given 20 "$own" 4 "" "$top" "$gro"
-kernels=$(sed -n "s/^backend $kind: //p" "$work/info")
-if [ "$(echo "$kernels" | wc -w)" -gt 1 ]; then
-    for kernel in $kernels; do
-        time_case 12 water-$small 2 "$kernel" "${water[@]}" --sizes $small
-        time_case 15 water-$large 2 "$kernel" "${water[@]}" --sizes $large
-    done
-else
-    say "kernel alternatives: none, \"$kernels\" alone"
-fi
 # The mesh alone, a line for each way to transform it.
 meshes() {
     local tool=$build/tests/stage/test_stage_mesh_cuda on=cuda sizes=(24 28 32 36 42 64 100)
@@ -291,6 +275,22 @@ meshes() {
     grep ' transform ' "$work/meshes" | tee -a "$work/table" | sed 's/^/        /' | tee -a "$report"
 }
 meshes
+time_case 12 water-$small 2 "" "${water[@]}" --sizes $small
+given 12 peptide 2 "" "$peptide.top" "$peptide.gro"
+[ -n "$top" ] && given 20 "$own" 2 "" "$top" "$gro"
+time_case 15 water-$large 2 "" "${water[@]}" --sizes $large
+time_case 12 water-$small 4 "" "${water[@]}" --sizes $small
+given 12 peptide 4 "" "$peptide.top" "$peptide.gro"
+[ -n "$top" ] && given 20 "$own" 4 "" "$top" "$gro"
+kernels=$(sed -n "s/^backend $kind: //p" "$work/info")
+if [ "$(echo "$kernels" | wc -w)" -gt 1 ]; then
+    for kernel in $kernels; do
+        time_case 12 water-$small 2 "$kernel" "${water[@]}" --sizes $small
+        time_case 15 water-$large 2 "$kernel" "${water[@]}" --sizes $large
+    done
+else
+    say "kernel alternatives: none, \"$kernels\" alone"
+fi
 time_case 60 water-$huge 2 "" "${water[@]}" --sizes $huge
 time_case 15 water-$large 4 "" "${water[@]}" --sizes $large
 time_case 15 tuned-$small 2 "" --system water --sizes $small
