@@ -152,7 +152,7 @@ def case_launches():
     for steps in (12, 20): # in one list; a batch of 16 ends between them
         with tempfile.TemporaryDirectory() as a:
             run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2, pme__order=4,
-                                   pme__grid="[16, 16, 16]"), EMU_COUNTS=a + "/counts")
+                                   pme__grid="[24, 24, 24]"), EMU_COUNTS=a + "/counts")
             with open(a + "/counts") as f:
                 rows = list(csv.DictReader(f))
                 counts.append({row["kernel"]: int(row["launches"]) for row in rows})
