@@ -148,7 +148,7 @@ def case_replay():
 
 
 def case_launches():
-    counts, threads = [], []
+    counts, threads, dear = [], [], []
     for steps in (12, 20): # in one list; a batch of 16 ends between them
         with tempfile.TemporaryDirectory() as a:
             run("emu", write_conf(a, 648, steps, output__energy_every=1000, run__list_interval=100, nonbonded__list_buffer=0.2, pme__order=4,
@@ -157,6 +157,7 @@ def case_launches():
                 rows = list(csv.DictReader(f))
                 counts.append({row["kernel"]: int(row["launches"]) for row in rows})
                 threads.append({row["kernel"]: int(row["threads"]) for row in rows})
+                dear.append({row["kernel"]: (int(row["warp_operations"]), int(row["atomics"])) for row in rows})
     a_step = {k: (v - counts[0].get(k, 0)) / 8 for k, v in counts[1].items() if v != counts[0].get(k, 0)}
     a_step_threads = {k: (threads[1][k] - threads[0].get(k, 0)) / 8 for k in a_step}
     total = sum(a_step.values())
@@ -170,8 +171,12 @@ def case_launches():
           "benchmarks/gpu/step.csv has the launches of a plain step: %s" % ", ".join(sorted(names)))
     for k in names:
         if k not in ("kernel", "k_fft", "k_ask"):
-            threads, said = a_step_threads[k] / 648, float(held[k]["threads"])
-            check(0.8 * said < threads < 1.25 * said, "and threads an atom of %s: %.3f here, %.3f there" % (k, threads, said))
+            per_atom, said = a_step_threads[k] / 648, float(held[k]["threads"])
+            check(0.8 * said < per_atom < 1.25 * said, "and threads an atom of %s: %.3f here, %.3f there" % (k, per_atom, said))
+        # warp operations (of warps) and atomics (of lanes) an atom: budgets of this case
+        for what, column in enumerate(("warp_operations", "atomics")):
+            spent, most = (dear[1][k][what] - dear[0].get(k, (0, 0))[what]) / 8 / 648, float(held[names[k]][column])
+            check(spent <= most, "%s an atom of %s: %.3f (budget %g)" % (column, k, spent, most))
 
 
 def case_mesh():
