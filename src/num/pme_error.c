@@ -33,6 +33,9 @@ enum { ALIASES = 3, POINTS = 8, SINGLES = 3, NODES = POINTS + SINGLES };
 
 static const double k_reach = 70; // k rc; beyond it the spectrum is below 1e-6 for c >= 6 and taken for 0
 static const double liquid_screen = 27;                        // 1/nm
+/// Liquids have 27 to 32/nm (docs/theory/mesh.md). A start on a lattice has 40, since most waves find nothing in it, and is a liquid soon
+/// after: a mesh chosen for the lattice would then miss its target.
+static const double stillest = 32; // 1/nm
 static const double least_spacing = 0.025, most_spacing = 0.5; // nm, of a mesh that is chosen
 
 // ------------------------------------------------------------------------------------------------- estimate
@@ -319,7 +322,7 @@ double mds_pme_structure(int32_t n, const double (*x)[3], const double *charge, 
             s[b] += (re * re + im * im) / (q2 * each);
         }
     }
-    for (screen = 1; screen <= 40; screen += 0.5) { // least squares of the logarithms
+    for (screen = 1; screen <= stillest; screen += 0.5) { // least squares of the logarithms
         double sum = 0;
 
         for (b = 0; b < 4; b++) {

@@ -58,6 +58,21 @@ static double side(const sample *s, int k)
     return mds_norm(s->state.box.a[k]);
 }
 
+/// What the estimate knows of it.
+static void describe_sample(sample *s)
+{
+    int32_t i;
+
+    s->pme = (mds_pme_system){
+        .box = s->state.box, .volume = mds_box_volume(&s->state.box), .n_atoms = s->system.n_atoms};
+    for (i = 0; i < s->system.n_atoms; i++) {
+        s->pme.sum_q2 += pow(s->system.charge[i], 2);
+        s->pme.sum_q4 += pow(s->system.charge[i], 4);
+    }
+    s->pme.structure =
+        mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->state.x, s->system.charge, &s->state.box);
+}
+
 static void finish_sample(sample *s, double cut)
 {
     mds_pme_choice tight = {.split = MDS_NUM_GAUSSIAN, .shape = 4.3 / cut, .cut = cut, .order = 8};
@@ -67,14 +82,7 @@ static void finish_sample(sample *s, double cut)
     for (i = 0; i < s->system.n_types * s->system.n_types; i++)
         s->system.c6[i] = s->system.c12[i] = 0; // Coulomb alone
     s->cut = cut;
-    s->pme = (mds_pme_system){
-        .box = s->state.box, .volume = mds_box_volume(&s->state.box), .n_atoms = s->system.n_atoms};
-    for (i = 0; i < s->system.n_atoms; i++) {
-        s->pme.sum_q2 += pow(s->system.charge[i], 2);
-        s->pme.sum_q4 += pow(s->system.charge[i], 4);
-    }
-    s->pme.structure =
-        mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->state.x, s->system.charge, &s->state.box);
+    describe_sample(s);
     for (k = 0; k < 3; k++) tight.grid[k] = mds_fft_size((int32_t)(side(s, k) / 0.06) + 1);
     s->exact = malloc((size_t)s->system.n_atoms * sizeof *s->exact);
     coulomb_forces(s, &tight, s->exact);
@@ -245,9 +253,32 @@ static void given_is_kept(const sample *s)
     TEST_FAILS(mds_pme_choose(&s->pme, 0.5, 0, &c), MDS_E_INPUT, "not in 4 to 8");
 }
 
+/// Water as it is made stands on a lattice, and some boxes of it are stiller than any liquid: the mesh is that of a liquid all the same.
+static void lattice_starts_are_taken_for_liquids(void)
+{
+    double spacing[2];
+
+    for (int k = 0; k < 2; k++) {
+        sample         s = {.cut = 0.9};
+        mds_pme_choice c = {.split = MDS_NUM_PROLATE, .cut = 0.9};
+
+        TEST_OK(mds_make("water", k ? 12000 : 3000, 5, &s.system, &s.state));
+        if (!s.system.frozen) TEST_OK(mds_system_freeze(&s.system));
+        describe_sample(&s);
+        TEST_TRUE(s.pme.structure >= 27 && s.pme.structure <= 32); // of liquids; the lattice of 12,000 alone has 40
+        TEST_OK(mds_pme_choose(&s.pme, 0.5, 0, &c));
+        spacing[k] = side(&s, 0) / c.grid[0];
+        free_sample(&s);
+    }
+    // one liquid, one spacing: sizes of transforms are 8 % apart at most here, and 0.5/nm of structure are as much again
+    TEST_NEAR(spacing[1] / spacing[0], 1, 0.12);
+}
+
 int main(void)
 {
     sample s;
+
+    lattice_starts_are_taken_for_liquids();
 
     random_charges(&s, 2000, 100, 0.6, 0.9);
     TEST_TRUE(s.pme.structure < 5);
