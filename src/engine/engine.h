@@ -84,6 +84,7 @@ typedef struct {
     int64_t     last_trajectory_step;
     mds_line_fit drift;
     double      began, last_progress, last_checkpoint; // mds_clock()
+    double      stepped;        // s that the steps took: what is written before the first and after the last one is not in it
     double      elapsed_before;    // s, earlier pieces
     int64_t     n_searches, n_trips;
     bool        resumed, appended; // appended: the writer has been given a frame
@@ -244,6 +245,7 @@ mds_status mds_minimize(mds_sim *sim);
 
 // report.c --------------------------------------------------------------------------------------------
 void   mds_report_settings(mds_sim *sim);
+void   mds_report_timings(mds_sim *sim); // right after the last step
 void   mds_report_performance(mds_sim *sim);
 void   mds_report_progress(mds_sim *sim, bool last);
 void   mds_line_fit_add(mds_line_fit *fit, double t, double c);

@@ -151,9 +151,9 @@ static void report_files(const mds_sim *s)
     mds_print(", %s, %s, %s\n", s->path_csv, s->path_log, s->path_gro);
 }
 
-void mds_report_performance(mds_sim *s)
+void mds_report_timings(mds_sim *s)
 {
-    const double  seconds = mds_clock() - s->began;
+    const double  seconds = s->stepped;
     const int64_t steps = s->step - s->first_step;
     double        known = 0;
     int           k;
@@ -169,10 +169,14 @@ void mds_report_performance(mds_sim *s)
                      steps > 0 ? 1000 * t / (double)steps : 0);
     }
     mds_log_file("  %-12s %16s %10.3f s %6.1f %%", "rest", "", seconds - known, seconds > 0 ? 100 * (seconds - known) / seconds : 0);
+}
+
+void mds_report_performance(mds_sim *s)
+{
     mds_log_file("%lld lists, %lld of them because an atom had moved too far", (long long)s->n_searches, (long long)s->n_trips);
     report_writer(s);
-    report_power(s, seconds);
-    report_speed(s, seconds, steps);
+    report_power(s, s->stepped);
+    report_speed(s, s->stepped, s->step - s->first_step);
     report_files(s);
 }
 

@@ -284,12 +284,18 @@ static void release_start(mds_sim *s)
 
 static mds_status run_and_close(mds_sim *s)
 {
-    const bool minimize = s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE;
-    mds_status status;
+    const bool   minimize = s->config->run.integrator == MDS_INTEGRATOR_MINIMIZE;
+    const double setup = mds_timer_seconds(MDS_T_SETUP);
+    double       stepping;
+    mds_status   status;
 
     if (!minimize) release_start(s); // a minimisation goes back to it
+    mds_timer_reset(); // step 0 and its files are no part of the time of a step, nor are those of the end
+    mds_timer_add(MDS_T_SETUP, setup);
+    stepping = mds_clock();
     status = minimize ? mds_minimize(s) : mds_run(s);
     if (status == MDS_OK) status = mds_output_wait(s);
+    s->stepped = mds_clock() - stepping;
     if (status == MDS_E_WRITE) { // a full disk: what is flushed is good; the checkpoint may still fit
         const char *reason = mds_error_text();
         mds_text    text = {0};
@@ -305,6 +311,7 @@ static mds_status run_and_close(mds_sim *s)
     }
     MDS_TRY(status);
     mds_report_progress(s, true);
+    mds_report_timings(s);
     const bool done = s->step >= s->last_step;
 
     MDS_TRY(mds_checkpoint_now(s, done));
@@ -325,10 +332,6 @@ static mds_status run_and_close(mds_sim *s)
 /// From here on time is that of the run. What set-up took is kept apart.
 static void start_clock(mds_sim *s, const mds_checkpoint *chk)
 {
-    const double setup = mds_timer_seconds(MDS_T_SETUP);
-
-    mds_timer_reset();
-    mds_timer_add(MDS_T_SETUP, setup);
     s->began = s->last_checkpoint = s->last_progress = mds_clock();
     mds_power_begin(s->be, s->dev, &s->power);
     mds_guard_start(s, chk);
