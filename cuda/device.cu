@@ -70,6 +70,21 @@ static __global__ void k_forces(gpu_view p)
     gpu_take_force(&p, i);
 }
 
+/// f of this step, each force once, is put by, and what the sums have got since is added to it: the rest of an impulse.
+static __global__ void k_impulse(gpu_view p, double (*seen)[3])
+{
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    double    rest[3];
+    int       k;
+
+    if (p.control->tripped || i >= p.n_atoms) return;
+    gpu_take_sum(&p, p.slot_of[i], rest);
+    for (k = 0; k < 3; k++) {
+        seen[i][k] = p.f[i][k];
+        p.f[i][k] += rest[k];
+    }
+}
+
 /// Energies and virial to doubles, with the tail correction.
 static __global__ void k_totals(gpu_control *c, double tail_energy, double tail_constant, double tail_pressure)
 {
@@ -135,7 +150,7 @@ static void device_close(mds_device *d)
     GPU_NAME(observe_close)(d);
     GPU_NAME(pair_double_close)(d);
     GPU_NAME(bonded_double_close)(d);
-    const void *const memory[] = {p->control, p->x, p->v, p->f, p->x_list, p->charge, p->inv_mass, p->type, p->slot_of, p->image};
+    const void *const memory[] = {p->control, p->x, p->v, p->f, p->x_list, p->charge, p->inv_mass, p->type, p->slot_of, p->image, d->f_seen};
     for (size_t k = 0; k < sizeof memory / sizeof memory[0]; k++) GPU_NAME(release)(memory[k]);
     if (d->peek) (void)cudaFreeHost(d->peek);
     if (d->begun) (void)cudaEventDestroy(d->begun);
@@ -177,6 +192,11 @@ static mds_status copy_system(mds_device *d)
     return gpu_copy_in(&d->view.type, s->type, n);
 }
 
+static mds_status room_for_impulses(mds_device *d)
+{
+    return d->params.mesh_every > 1 && !d->f_seen ? gpu_alloc(&d->f_seen, d->system->n_atoms) : MDS_OK;
+}
+
 static mds_status make_arrays(mds_device *d)
 {
     const size_t n = (size_t)d->system->n_atoms;
@@ -197,6 +217,7 @@ static mds_status make_arrays(mds_device *d)
     MDS_TRY(gpu_alloc(&p->x_list, n));
     MDS_TRY(gpu_alloc(&p->slot_of, n));
     MDS_TRY(gpu_alloc(&p->image, n));
+    MDS_TRY(room_for_impulses(d));
     return copy_system(d);
 }
 
@@ -283,6 +304,7 @@ static mds_status set(mds_device *d, const mds_params *params)
     MDS_TRY(GPU_NAME(catch_up)(d)); // with the parameters of its step
     GPU_NAME(graph_forget)(d);
     d->params = *params;
+    MDS_TRY(room_for_impulses(d));
     return same ? MDS_OK : derive(d);
 }
 
@@ -297,7 +319,7 @@ static mds_status upload(mds_device *d, const mds_domain *domain, const mds_stat
     d->postponed = false; // another state
     MDS_TRY(GPU_NAME(sum_forces)(d));
     GPU_TRY(cudaStreamSynchronize(d->stream));
-    d->ready = false;
+    d->ready = d->seen = false;
     *c = gpu_control{};
     c->step = state->step;
     c->time = state->time;
@@ -364,6 +386,7 @@ static mds_status begin(mds_device *d, mds_work work)
     MDS_TRY(GPU_NAME(catch_up)(d));
     d->has_energy = work & MDS_ENERGY;
     d->has_virial = work & MDS_VIRIAL;
+    d->seen = false;
     MDS_TRY(GPU_NAME(sum_forces)(d));
     if (!d->ready) {
         MDS_TRY(GPU_NAME(vsite_place)(d));
@@ -374,6 +397,20 @@ static mds_status begin(mds_device *d, mds_work work)
     GPU_TRY(cudaEventRecord(d->begun, d->stream));
     GPU_TRY(cudaStreamWaitEvent(d->mesh_stream, d->begun, 0));
     GPU_TRY(cudaStreamWaitEvent(d->term_stream, d->begun, 0));
+    return MDS_OK;
+}
+
+/// Slow forces mesh_every - 1 times more, on the potential still on the mesh, where those of the step are to be seen once each.
+static mds_status add_impulse(mds_device *d)
+{
+    const int more = d->params.mesh_every - 1;
+
+    MDS_TRY(GPU_NAME(sum_forces)(d));
+    MDS_TRY(GPU_NAME(excluded_again)(d, more));
+    MDS_TRY(GPU_NAME(mesh_again)(d, more));
+    MDS_TRY(GPU_NAME(vsite_spread)(d, 0));
+    GPU_LAUNCH(k_impulse, (unsigned)(d->view.n_atoms + THREADS - 1) / THREADS, THREADS, 0, d->stream, d->view, d->f_seen);
+    d->seen = true;
     return MDS_OK;
 }
 
@@ -390,7 +427,7 @@ static mds_status finish(mds_device *d, mds_work work)
     d->unsummed = true;
     if (work & (MDS_ENERGY | MDS_VIRIAL))
         GPU_LAUNCH(k_totals, 1, 64, 0, d->stream, d->view.control, q->tail_energy, q->tail_constant, q->tail_pressure);
-    return MDS_OK;
+    return gpu_shows_impulse(d, work) ? add_impulse(d) : MDS_OK;
 }
 
 static_assert(GPU_N_SUMS <= 64, "one thread a sum");
@@ -410,7 +447,7 @@ static mds_status in_mesh(mds_device *d, mds_phase phase, mds_work work) GPU_IN_
 static mds_status in_finish(mds_device *d, mds_work work) GPU_IN_RANGE("finish", finish(d, work))
 static mds_status in_move(mds_device *d, const mds_op *until_stop, mds_work work) GPU_IN_RANGE("move", GPU_NAME(move)(d, until_stop, work))
 static mds_status in_couple(mds_device *d, mds_work work) GPU_IN_RANGE("couple", GPU_NAME(couple)(d, work))
-static mds_status in_replay(mds_device *d, mds_status (*record)(void *), void *arg, int n) GPU_IN_RANGE("replay", GPU_NAME(replay)(d, record, arg, n))
+static mds_status in_replay(mds_device *d, mds_status (*record)(void *), void *arg, mds_work kind, int n) GPU_IN_RANGE("replay", GPU_NAME(replay)(d, record, arg, kind, n))
 // clang-format on
 
 extern "C" const mds_backend GPU_TABLE;

@@ -116,6 +116,13 @@ typedef struct gpu_bonded_double gpu_bonded_double; // bonded_double.cu
 typedef struct gpu_move     gpu_move;     // move.cu, constrain.cu, measure.cu, couple.cu
 typedef struct gpu_frames   gpu_frames;   // observe.cu
 
+/// A step of one kind as it was recorded last.
+typedef struct {
+    cudaGraphExec_t graph; // NULL: never
+    bool            is_true;       // it is still one
+    bool            run, leaves;   // one has run as it is since the lists were made; it leaves a postponed list to the next
+} gpu_recorded;
+
 /// On the host.
 struct mds_device {
     const mds_system *system;  // borrowed
@@ -133,8 +140,9 @@ struct mds_device {
     bool              ready;    // move has left sums, copies in slot order and sites as begin would
     bool              unsummed; // finish has left it to move to make f of the sums of forces
     bool              postpones, postponed; // in replay: a plain list that ends a step waits, and one does, for that of the next
-    cudaGraphExec_t   graph;   // a plain step as it was recorded last, NULL: never
-    bool              graph_true, graph_joins; // it is still one; it begins with the postponed list
+    gpu_recorded      recorded[2]; // plain steps; those without the mesh (MDS_FAST)
+    double          (*f_seen)[3];  // [n_atoms] multiple time steps, where `seen`: forces once each, while f has an impulse; else NULL
+    bool              seen;        // of the step under way
     bool              surveyed, unasked; // move has done what prune and guard do at the beginning; the guard's question is still to be put
     mds_short         short_range;
     mds_split         split;   // PME only
@@ -190,6 +198,15 @@ static __device__ __forceinline__ void gpu_add_force(const gpu_view *p, int slot
         fits = gpu_add_fixed(&p->force[slot][k], f, GPU_FORCE_SCALE);
     }
     if (!fits) gpu_fault(p->control, isnan(f) ? MDS_FAULT_NOT_FINITE : MDS_FAULT_RANGE, p->atom_of[slot]);
+}
+
+/// The same `times` times. Units are multiplied, not f: the bits are those of one call after the other.
+static __device__ __forceinline__ void gpu_add_force_times(const gpu_view *p, int slot, int k, float f, int times)
+{
+    if (p->in_float || !(fabsf(f) * (float)times < GPU_FORCE_LIMIT))
+        gpu_add_force(p, slot, k, f * (float)times);
+    else
+        atomicAdd(&p->force[slot][k], (unsigned long long)(times * __float2ll_rn(f * GPU_FORCE_SCALE)));
 }
 
 #if GPU_VECTOR_ADD
@@ -366,6 +383,9 @@ mds_status GPU_NAME(excluded_open)(mds_device *d);
 void       GPU_NAME(excluded_close)(mds_device *d);
 mds_status GPU_NAME(excluded_set)(mds_device *d);
 mds_status GPU_NAME(excluded)(mds_device *d, mds_work work); // enqueued by bonded
+/// Enqueue on d->stream: slow forces of this step once more, `times` as strongly.
+mds_status GPU_NAME(excluded_again)(mds_device *d, int times);
+mds_status GPU_NAME(mesh_again)(mds_device *d, int times);
 mds_status GPU_NAME(vsite_open)(mds_device *d);
 void       GPU_NAME(vsite_close)(mds_device *d);
 mds_status GPU_NAME(vsite_place)(mds_device *d);                 // enqueue: x of the sites
@@ -383,8 +403,26 @@ void       GPU_NAME(observe_close)(mds_device *d);
 
 /// What the engine sees of control->fault.
 uint32_t GPU_NAME(faults)(const mds_device *d, const gpu_control *c);
+/// Multiple time steps (docs/theory/integrators.md): whether the mesh acts in impulses; whether it does in a step whose forces are looked at,
+/// which get the rest of it after all that was summed (finish).
+static inline bool gpu_impulses(const mds_device *d)
+{
+    return d->f_seen && d->params.mesh_every > 1 && d->params.coulomb == MDS_COULOMB_PME;
+}
+
+static inline bool gpu_shows_impulse(const mds_device *d, mds_work work)
+{
+    return gpu_impulses(d) && !(work & MDS_FAST) && (work & (MDS_ENERGY | MDS_VIRIAL | MDS_OBSERVE));
+}
+
+/// How often slow forces go into the sums where they are computed.
+static inline int gpu_slow_times(const mds_device *d, mds_work work)
+{
+    return gpu_impulses(d) && !gpu_shows_impulse(d, work) ? d->params.mesh_every : 1;
+}
+
 /// replay of the table; forget what was recorded, because lists (search) or parameters (set, upload) have changed.
-mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, int n);
+mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, mds_work kind, int n);
 void       GPU_NAME(graph_forget)(mds_device *d);
 void       GPU_NAME(graph_close)(mds_device *d);
 /// Enqueue: xq and fraction of all slots from x; in begin, and after a search.

@@ -38,6 +38,7 @@ typedef struct {
     int           degree_force, degree_pot;
     double        beta, cut2, inv_cut, inv_cut2; // 1/nm, nm^2
     double        self;          // kJ/mol, of all charges
+    int           times;         // forces act so many times as strongly (an impulse): units, so that bits are those of so many
     double        pot[MDS_SHORT_MAX + 1];   // powers of 2u - 1; times 1/rc
     float         force[MDS_SHORT_MAX + 1]; // powers of 2u - 1, 1/nm^3
 } excluded_args;
@@ -166,8 +167,8 @@ template <bool want> static __device__ __forceinline__ void triple(const gpu_vie
     }
     evaluate<3, want>(a, images, d, qq, r, s, v);
     for (k = 0; k < 3; k++) {
-        const long long f01 = term_units(s[0] * r[0][k], &fault), f02 = term_units(s[1] * r[1][k], &fault);
-        const long long f12 = term_units(s[2] * r[2][k], &fault);
+        const long long f01 = a->times * term_units(s[0] * r[0][k], &fault), f02 = a->times * term_units(s[1] * r[1][k], &fault);
+        const long long f12 = a->times * term_units(s[2] * r[2][k], &fault);
 
         units[0][k] = f01 + f02;
         units[1][k] = f12 - f01;
@@ -187,10 +188,18 @@ template <bool want> static __device__ __forceinline__ void pair(const gpu_view 
     const int     slot[2] = {p->slot_of[atom.x], p->slot_of[atom.y]};
     double        v[1];
     float         r[1][3], s[1];
+    long long     units[3], against[3];
+    unsigned      fault = 0;
+    int           k;
 
     evaluate<1, want>(a, images, d, qq, r, s, v);
-    const float f[1][3] = {{s[0] * r[0][0], s[0] * r[0][1], s[0] * r[0][2]}};
-    term_add_forces<2>(p, stage, active, slot, f);
+    for (k = 0; k < 3; k++) {
+        units[k] = a->times * term_units(s[0] * r[0][k], &fault);
+        against[k] = -units[k];
+    }
+    term_add(p, stage, active ? slot[0] : -1, units);
+    term_add(p, stage, active ? slot[1] : -1, against);
+    if (active && fault) gpu_fault(p->control, fault, atom.x);
     if (want && active) add_sums(r, s, v, sum);
 }
 
@@ -265,7 +274,7 @@ template <bool want> static __global__ void __launch_bounds__(TERM_THREADS) k_ex
             s = far_force(&a, r2);
             if (want) v = far_potential(&a, r2);
         }
-        for (k = 0; k < 3; k++) f[k] = -qq * s * r[k];
+        for (k = 0; k < 3; k++) f[k] = -qq * s * r[k] * a.times;
         term_push(&p, p.slot_of[atom.x], f, rest, &fault);
         term_push_rest(&p, p.slot_of[atom.y], rest);
         if (fault) gpu_fault(p.control, fault, atom.x);
@@ -447,25 +456,36 @@ mds_status GPU_NAME(excluded_set)(mds_device *d)
 
 // --------------------------------------------------------------------------------------------------- stage
 
-mds_status GPU_NAME(excluded)(mds_device *d, mds_work work)
+static mds_status enqueue(mds_device *d, bool want, int times, cudaStream_t stream)
 {
-    const gpu_excluded *e = d->excluded;
-    const bool          want = work & (MDS_ENERGY | MDS_VIRIAL);
-    const int           blocks = e->args.triple_blocks + (e->args.n_pairs + TERM_THREADS - 1) / TERM_THREADS;
+    gpu_excluded *e = d->excluded;
+    const int     blocks = e->args.triple_blocks + (e->args.n_pairs + TERM_THREADS - 1) / TERM_THREADS;
 
-    if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return MDS_OK;
+    e->args.times = times;
     if (d->params.double_precision) {
         const int pairs = 3 * e->args.n_triples + e->args.n_pairs, most = pairs ? (pairs + TERM_THREADS - 1) / TERM_THREADS : 1;
 
         if (want)
-            GPU_LAUNCH(k_excluded_double<true>, (unsigned)most, TERM_THREADS, 0, d->term_stream, d->view, e->args, e->in_double);
+            GPU_LAUNCH(k_excluded_double<true>, (unsigned)most, TERM_THREADS, 0, stream, d->view, e->args, e->in_double);
         else if (pairs)
-            GPU_LAUNCH(k_excluded_double<false>, (unsigned)most, TERM_THREADS, 0, d->term_stream, d->view, e->args, e->in_double);
+            GPU_LAUNCH(k_excluded_double<false>, (unsigned)most, TERM_THREADS, 0, stream, d->view, e->args, e->in_double);
         return MDS_OK;
     }
     if (want && e->sum_q2 > 0) // one block at least: the self energy
-        GPU_LAUNCH(k_excluded<true>, (unsigned)(blocks ? blocks : 1), TERM_THREADS, 0, d->term_stream, d->view, e->args);
+        GPU_LAUNCH(k_excluded<true>, (unsigned)(blocks ? blocks : 1), TERM_THREADS, 0, stream, d->view, e->args);
     else if (blocks)
-        GPU_LAUNCH(k_excluded<false>, (unsigned)blocks, TERM_THREADS, 0, d->term_stream, d->view, e->args);
+        GPU_LAUNCH(k_excluded<false>, (unsigned)blocks, TERM_THREADS, 0, stream, d->view, e->args);
     return MDS_OK;
+}
+
+mds_status GPU_NAME(excluded)(mds_device *d, mds_work work)
+{
+    if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return MDS_OK;
+    if ((work & MDS_FAST) && d->params.coulomb == MDS_COULOMB_PME) return MDS_OK; // goes with the mesh, whose share it takes back
+    return enqueue(d, work & (MDS_ENERGY | MDS_VIRIAL), gpu_slow_times(d, work), d->term_stream);
+}
+
+mds_status GPU_NAME(excluded_again)(mds_device *d, int times)
+{
+    return enqueue(d, false, times, d->stream);
 }

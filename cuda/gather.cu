@@ -9,7 +9,7 @@
 // Per atom: order^3 reads of 4 bytes that neighbours share, 32 bytes of its own, 3 atomics of 8 bytes.
 #include "mesh.h"
 
-template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_gather(gpu_view p, mesh_view m)
+template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_gather(gpu_view p, mesh_view m, int times)
 {
     enum { COLUMNS = ORDER * ORDER, ROW = (3 * ORDER) | 1, PART = COLUMNS | 1 }; // odd: no two lanes in one bank
     GPU_SHARED(float2, weight, [GPU_BLOCK][ROW]); // theta and theta'
@@ -68,12 +68,12 @@ template <int ORDER> static __global__ __launch_bounds__(MESH_THREADS) void k_ga
 
         if (k > 0) f += slope[1][atom] * inverse[k][1];
         if (k > 1) f += slope[2][atom] * inverse[k][2];
-        gpu_add_force(&p, slot, k, f);
+        gpu_add_force_times(&p, slot, k, f, times);
     }
 }
 
-mds_status GPU_NAME(mesh_gather)(mds_device *d)
+mds_status GPU_NAME(mesh_gather)(mds_device *d, int times, cudaStream_t stream)
 {
-    MESH_LAUNCH(k_gather, d, d->view, d->mesh->view);
+    MESH_LAUNCH(k_gather, d, stream, d->view, d->mesh->view, times);
     return MDS_OK;
 }

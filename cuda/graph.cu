@@ -8,67 +8,77 @@
 // Recording runs the engine's own step on capturing streams: the mesh's stream is drawn in by the event it waits for and joined by the
 // one it records. Pointers and launch sizes are constant between searches, parameters between calls of `set`: the graph is kept until
 // one of them says that it is stale. Steps that come after a trip fall through on the device, so a batch may be launched without looking.
+//
+// With multiple time steps there are two kinds, with the mesh and without, each a graph of its own; a list that was postponed in a step
+// of one kind is as well run by one of the other.
 #include "device.h"
 
 void GPU_NAME(graph_forget)(mds_device *d)
 {
-    d->graph_true = false;
+    for (int kind = 0; kind < 2; kind++) d->recorded[kind].is_true = d->recorded[kind].run = false;
+}
+
+static void drop(gpu_recorded *r)
+{
+    if (r->graph) (void)cudaGraphExecDestroy(r->graph);
+    r->graph = NULL;
+    r->is_true = false;
 }
 
 void GPU_NAME(graph_close)(mds_device *d)
 {
-    if (d->graph) (void)cudaGraphExecDestroy(d->graph);
-    d->graph = NULL;
-    d->graph_true = false;
+    drop(&d->recorded[0]);
+    drop(&d->recorded[1]);
 }
 
 /// Makes of a recorded step what can be launched. After a search it has the same kernels with other sizes and pointers: then what was made
 /// of the last one is changed, which is cheaper, and launches under way keep what they were launched with.
-static bool make_executable(mds_device *d, cudaGraph_t graph)
+static bool make_executable(gpu_recorded *r, cudaGraph_t graph)
 {
     cudaGraphExecUpdateResultInfo how;
 
-    if (d->graph && cudaGraphExecUpdate(d->graph, graph, &how) == cudaSuccess) return true;
+    if (r->graph && cudaGraphExecUpdate(r->graph, graph, &how) == cudaSuccess) return true;
     (void)cudaGetLastError(); // an answer: it has other kernels
-    GPU_NAME(graph_close)(d);
-    return cudaGraphInstantiate(&d->graph, graph, 0) == cudaSuccess;
+    drop(r);
+    return cudaGraphInstantiate(&r->graph, graph, 0) == cudaSuccess;
 }
 
-static mds_status record_step(mds_device *d, mds_status (*record)(void *), void *arg)
+static mds_status record_step(mds_device *d, gpu_recorded *r, mds_status (*record)(void *), void *arg)
 {
     cudaGraph_t graph = NULL;
     mds_status  status;
 
-    d->graph_joins = d->postponed;
     GPU_TRY(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal));
     status = record(arg);
     const cudaError_t ended = cudaStreamEndCapture(d->stream, &graph);
-    d->graph_true = status == MDS_OK && ended == cudaSuccess && make_executable(d, graph);
+    r->is_true = status == MDS_OK && ended == cudaSuccess && make_executable(r, graph);
     if (graph) (void)cudaGraphDestroy(graph);
     MDS_TRY(status);
-    MDS_CHECK(d->graph_true, MDS_E_DEVICE, "a step cannot be recorded: %s", cudaGetErrorString(cudaGetLastError()));
+    MDS_CHECK(r->is_true, MDS_E_DEVICE, "a step cannot be recorded: %s", cudaGetErrorString(cudaGetLastError()));
     return MDS_OK;
 }
 
-static mds_status run_steps(mds_device *d, mds_status (*record)(void *), void *arg, int n)
+static mds_status run_steps(mds_device *d, gpu_recorded *r, mds_status (*record)(void *), void *arg, int n)
 {
     // The first step after anything else runs as it is: there is no end of a step to begin with, and after a search what is made on
     // first use is made outside a recording.
-    if (n > 0 && (!d->graph_true || d->graph_joins != d->postponed)) {
+    if (n > 0 && (!r->run || r->leaves != d->postponed)) {
         MDS_TRY(record(arg));
+        r->run = true;
+        r->leaves = d->postponed;
         n--;
     }
-    if (n > 0 && !d->graph_true) MDS_TRY(record_step(d, record, arg));
-    for (; n > 0; n--) GPU_TRY(cudaGraphLaunch(d->graph, d->stream));
+    if (n > 0 && !r->is_true) MDS_TRY(record_step(d, r, record, arg));
+    for (; n > 0; n--) GPU_TRY(cudaGraphLaunch(r->graph, d->stream));
     return MDS_OK;
 }
 
-mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, int n)
+mds_status GPU_NAME(replay)(mds_device *d, mds_status (*record)(void *), void *arg, mds_work kind, int n)
 {
     mds_status status;
 
     d->postpones = true;
-    status = run_steps(d, record, arg, n);
+    status = run_steps(d, &d->recorded[kind == MDS_FAST], record, arg, n);
     d->postpones = false;
     return status;
 }

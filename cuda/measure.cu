@@ -8,6 +8,8 @@
 // and the virial is -1/2 sum x (x) m (a - f/m + b), with v^2 the mean of both half steps for leap-frog (cpu/measure.c,
 // docs/theory/constraints.md).
 //
+// Multiple time steps: f holds an impulse, for so the velocities went; what constraints take, and FIRE's sums, are of `seen`, each force once.
+//
 // k_measure: a thread a group, as in k_move; up to 27 sums, each put into shared memory as soon as it is known, so that no registers
 // hold sums: 27 KB a block. k_measure_networks: a block a network. Rows in a fixed order, added up by the last block (reduce.h).
 #include "constrain.h"
@@ -24,6 +26,7 @@ typedef struct {
     unsigned    *counter;
     int          n_rows;
     double       dt;
+    const double (*seen)[3]; // view.f, or forces without an impulse
     bool         whole_kick, forces, keep;
 } measure_args;
 
@@ -78,7 +81,7 @@ static __device__ __forceinline__ void measure_forces(const measure_args *a, con
         gpu_group_project<KIND>(b, path, bias);
         for (k = 0; k < 9; k++) put(part, INERTIA + k, -0.5 * weight * outer<KIND>(mass, from, k / 3, path, k % 3));
     }
-    gpu_group_load<KIND>(b, a->view.f, force);
+    gpu_group_load<KIND>(b, a->seen, force);
     for (i = 0; i < 3 * atoms; i++) {
         force[i] *= b->im[i / 3];
         path[i] = force[i];
@@ -182,8 +185,8 @@ static __device__ __forceinline__ bool network_vectors(const measure_args *a, co
         const int id = n->atom[i];
 
         for (k = 0; k < 3; k++) {
-            n->a[i][k] = a->view.inv_mass[id] * a->view.f[id][k];
-            n->w[i][k] = a->view.v[id][k] - (half_step ? a->dt * n->a[i][k] : 0);
+            n->a[i][k] = a->view.inv_mass[id] * a->seen[id][k];
+            n->w[i][k] = a->view.v[id][k] - (half_step ? a->dt * a->view.inv_mass[id] * a->view.f[id][k] : 0);
             n->before[i][k] = 0;
         }
     }
@@ -216,7 +219,7 @@ static __device__ __forceinline__ void add_atom(const measure_args *a, const gpu
 
         for (l = k; l < 3; l++) sum[column++] += 0.25 * mass * (v[k] * v[l] + behind[k] * behind[l]);
         for (l = 0; l < 3; l++) {
-            sum[VIRIAL + 3 * k + l] -= 0.5 * mass * from * (rest[l] - im * a->view.f[id][l]);
+            sum[VIRIAL + 3 * k + l] -= 0.5 * mass * from * (rest[l] - im * a->seen[id][l]);
             sum[INERTIA + 3 * k + l] -= 0.5 * mass * from * n->before[i][l];
         }
     }
@@ -257,6 +260,7 @@ mds_status GPU_NAME(measure)(mds_device *d, bool whole_kick, bool forces, bool k
     a.counter = m->counter;
     a.n_rows = gpu_move_rows(m);
     a.dt = d->params.dt;
+    a.seen = d->seen ? d->f_seen : d->view.f;
     a.whole_kick = whole_kick;
     a.forces = forces;
     a.keep = keep;

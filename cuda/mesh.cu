@@ -234,6 +234,11 @@ mds_status GPU_NAME(mesh)(mds_device *d, mds_phase phase, mds_work work)
     if (m->way != MESH_BLOCK && (all || phase == MDS_SOLVE)) MDS_TRY(GPU_NAME(mesh_solve)(d, work));
     if (m->way == MESH_GEMM && (all || phase == MDS_IFFT)) MDS_TRY(GPU_NAME(mesh_dft)(d, true));
     if (m->way == MESH_CUFFT && (all || phase == MDS_IFFT)) FFT_TRY(cufftExecC2R(m->backward, m->view.wave, m->view.real));
-    if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_gather)(d));
+    if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_gather)(d, gpu_slow_times(d, work), d->mesh_stream));
     return MDS_OK;
+}
+
+mds_status GPU_NAME(mesh_again)(mds_device *d, int times)
+{
+    return d->params.double_precision ? GPU_NAME(mesh_double_gather)(d, times, d->stream) : GPU_NAME(mesh_gather)(d, times, d->stream);
 }

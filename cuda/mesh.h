@@ -57,10 +57,11 @@ mds_status GPU_NAME(mesh_transform)(mds_device *d, mds_work work); // enqueue, i
 mds_status GPU_NAME(mesh_dft_open)(mds_device *d);
 void       GPU_NAME(mesh_dft_close)(gpu_mesh *m);
 mds_status GPU_NAME(mesh_dft)(mds_device *d, bool back);      // enqueue: the transforms as matrix products
-mds_status GPU_NAME(mesh_gather)(mds_device *d);              // enqueue: forces
+mds_status GPU_NAME(mesh_gather)(mds_device *d, int times, cudaStream_t stream); // enqueue: forces, so many times as strong
 mds_status GPU_NAME(mesh_double_set)(mds_device *d);          // the same, all of it in double
 void       GPU_NAME(mesh_double_close)(gpu_mesh *m);
 mds_status GPU_NAME(mesh_double)(mds_device *d, mds_phase phase, mds_work work);
+mds_status GPU_NAME(mesh_double_gather)(mds_device *d, int times, cudaStream_t stream);
 
 #define FFT_TRY(call)                                                                                        \
     do {                                                                                                     \
@@ -69,14 +70,14 @@ mds_status GPU_NAME(mesh_double)(mds_device *d, mds_phase phase, mds_work work);
             MDS_FAIL(fft_error == CUFFT_ALLOC_FAILED ? MDS_E_MEMORY : MDS_E_DEVICE, "%s: cuFFT error %d", #call, (int)fft_error); \
     } while (0)
 
-/// Launch the kernel of the mesh's order.
-#define MESH_LAUNCH(kernel, d, ...)                                                                          \
+/// Launch the kernel of the mesh's order on a stream.
+#define MESH_LAUNCH(kernel, d, stream, ...)                                                                          \
     switch ((d)->mesh->order) {                                                                              \
-    case 4: GPU_LAUNCH(kernel<4>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, (d)->mesh_stream, __VA_ARGS__); break; \
-    case 5: GPU_LAUNCH(kernel<5>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, (d)->mesh_stream, __VA_ARGS__); break; \
-    case 6: GPU_LAUNCH(kernel<6>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, (d)->mesh_stream, __VA_ARGS__); break; \
-    case 7: GPU_LAUNCH(kernel<7>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, (d)->mesh_stream, __VA_ARGS__); break; \
-    case 8: GPU_LAUNCH(kernel<8>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, (d)->mesh_stream, __VA_ARGS__); break; \
+    case 4: GPU_LAUNCH(kernel<4>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, stream, __VA_ARGS__); break; \
+    case 5: GPU_LAUNCH(kernel<5>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, stream, __VA_ARGS__); break; \
+    case 6: GPU_LAUNCH(kernel<6>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, stream, __VA_ARGS__); break; \
+    case 7: GPU_LAUNCH(kernel<7>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, stream, __VA_ARGS__); break; \
+    case 8: GPU_LAUNCH(kernel<8>, (unsigned)(d)->view.n_blocks, MESH_THREADS, 0, stream, __VA_ARGS__); break; \
     }
 
 /// Weights of order ORDER at w in [0, 1] of a cell, times (ORDER - 1)!, by the recursion of num/spline.c without its divisions: those

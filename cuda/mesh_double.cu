@@ -194,7 +194,7 @@ static __global__ void __launch_bounds__(MESH_THREADS) k_solve_double(gpu_contro
     if (k != l) gpu_add_sum_fine(c, GPU_VIRIAL + 3 * l + k, -0.5 * total);
 }
 
-static __global__ void __launch_bounds__(MESH_THREADS) k_gather_double(gpu_view p, double_view m)
+static __global__ void __launch_bounds__(MESH_THREADS) k_gather_double(gpu_view p, double_view m, int times)
 {
     GPU_SHARED(mesh_points, points, [1]);
     const int lane = (int)threadIdx.x % GPU_WARP, columns = m.order * m.order;
@@ -231,7 +231,7 @@ static __global__ void __launch_bounds__(MESH_THREADS) k_gather_double(gpu_view 
             double f = 0;
 
             for (int l = 0; l <= k; l++) f += du[l] * p.control->inverse[k][l];
-            if (lane == k) gpu_add_force_double(&p, p.slot_of[i], k, f);
+            if (lane == k) gpu_add_force_double(&p, p.slot_of[i], k, times * f);
         }
     }
 }
@@ -319,6 +319,12 @@ mds_status GPU_NAME(mesh_double_set)(mds_device *d)
 
 // ------------------------------------------------------------------------------------------- the stage
 
+mds_status GPU_NAME(mesh_double_gather)(mds_device *d, int times, cudaStream_t stream)
+{
+    GPU_LAUNCH(k_gather_double, (unsigned)(d->view.n_atoms + GPU_BLOCK - 1) / GPU_BLOCK, MESH_THREADS, 0, stream, d->view, d->mesh->in_double->view, times);
+    return MDS_OK;
+}
+
 mds_status GPU_NAME(mesh_double)(mds_device *d, mds_phase phase, mds_work work)
 {
     const bool         all = phase == MDS_MESH_ALL;
@@ -336,7 +342,7 @@ mds_status GPU_NAME(mesh_double)(mds_device *d, mds_phase phase, mds_work work)
     }
     if (all || phase == MDS_SOLVE) GPU_LAUNCH(k_solve_double, grid, MESH_THREADS, 0, d->mesh_stream, d->view.control, *v, due);
     if (all || phase == MDS_IFFT) FFT_TRY(cufftExecZ2D(m->backward, v->wave, v->real));
-    if (all || phase == MDS_GATHER) GPU_LAUNCH(k_gather_double, blocks, MESH_THREADS, 0, d->mesh_stream, d->view, *v);
+    if (all || phase == MDS_GATHER) MDS_TRY(GPU_NAME(mesh_double_gather)(d, gpu_slow_times(d, work), d->mesh_stream));
     return MDS_OK;
 }
 

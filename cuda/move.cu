@@ -506,7 +506,7 @@ mds_status GPU_NAME(move)(mds_device *d, const mds_op *ops, mds_work work)
 
     MDS_ASSERT(!begins || !mixes); // MIX stands in lists that end a step
     if (!begins) MDS_TRY(GPU_NAME(catch_up)(d));
-    if (d->postpones && !work && !d->has_virial && postpone(d, ops)) return MDS_OK;
+    if (d->postpones && !(work & ~(mds_work)MDS_FAST) && !d->has_virial && postpone(d, ops)) return MDS_OK;
     for (const mds_op *op = ops; op->kind != MDS_STOP; op++) whole_kick |= op->kind == MDS_KICK && op->fraction == 1;
     MDS_TRY(run_list(d, ops, d->postponed, &args));
     args.takes = args.forget = false;

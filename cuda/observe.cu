@@ -36,7 +36,7 @@ static __device__ __forceinline__ void keep_larger(double *size, int *atom, doub
 }
 
 /// The largest squared force of every block's share, not a number counting as infinite. Ties go to the smallest id.
-static __global__ void k_largest(gpu_view p, double *size, int *atom)
+static __global__ void k_largest(gpu_view p, const double (*f)[3], double *size, int *atom)
 {
     GPU_SHARED(double, best, [THREADS]);
     GPU_SHARED(int, whose, [THREADS]);
@@ -45,7 +45,7 @@ static __global__ void k_largest(gpu_view p, double *size, int *atom)
     int       id = GPU_NO_ATOM, i, k;
 
     for (i = (int)blockIdx.x * THREADS + t; i < p.n_atoms; i += (int)gridDim.x * THREADS) {
-        const double f2 = mds_dot(p.f[i], p.f[i]);
+        const double f2 = mds_dot(f[i], f[i]);
 
         keep_larger(&mine, &id, isnan(f2) ? HUGE_VAL : f2, i);
     }
@@ -62,13 +62,13 @@ static __global__ void k_largest(gpu_view p, double *size, int *atom)
     }
 }
 
-static __global__ void k_largest_of_all(gpu_view p, const double *size, const int *atom, int parts)
+static __global__ void k_largest_of_all(gpu_view p, const double (*f)[3], const double *size, const int *atom, int parts)
 {
     double best = -1;
     int    id = GPU_NO_ATOM, k;
 
     for (k = 0; k < parts; k++) keep_larger(&best, &id, size[k], atom[k]);
-    p.control->f_max = id == GPU_NO_ATOM ? 0 : mds_norm(p.f[id]);
+    p.control->f_max = id == GPU_NO_ATOM ? 0 : mds_norm(f[id]);
     p.control->f_max_atom = id == GPU_NO_ATOM ? -1 : id;
 }
 
@@ -104,14 +104,15 @@ mds_status GPU_NAME(observe)(mds_device *d, uint32_t fields, int slot)
 {
     const gpu_view *p = &d->view;
     flight         *out = &d->frames->slot[slot];
-    const void *const from[3] = {p->x, p->v, p->f};
+    double (*const f)[3] = d->seen ? d->f_seen : p->f;
+    const void *const from[3] = {p->x, p->v, f};
     const size_t      bytes = (size_t)p->n_atoms * sizeof *p->x;
     const int         parts = p->n_atoms < PARTS * THREADS ? p->n_atoms / THREADS + 1 : PARTS;
 
     MDS_TRY(GPU_NAME(catch_up)(d));
     MDS_TRY(GPU_NAME(sum_forces)(d));
-    GPU_LAUNCH(k_largest, (unsigned)parts, THREADS, 0, d->stream, *p, d->frames->size, d->frames->atom);
-    GPU_LAUNCH(k_largest_of_all, 1, 1, 0, d->stream, *p, d->frames->size, d->frames->atom, parts);
+    GPU_LAUNCH(k_largest, (unsigned)parts, THREADS, 0, d->stream, *p, f, d->frames->size, d->frames->atom);
+    GPU_LAUNCH(k_largest_of_all, 1, 1, 0, d->stream, *p, f, d->frames->size, d->frames->atom, parts);
     GPU_TRY(cudaMemcpyAsync(out->control, p->control, sizeof *out->control, cudaMemcpyDeviceToHost, d->stream));
     for (int a = 0; a < 3; a++) {
         if (!(fields & (1u << a))) continue; // MDS_FIELD_X, _V, _F

@@ -65,7 +65,7 @@ static __global__ void k_convert(gpu_control *c, int4 *charge, float4 *real, int
 
 mds_status GPU_NAME(mesh_spread)(mds_device *d)
 {
-    MESH_LAUNCH(k_spread, d, d->view, d->mesh->view);
+    MESH_LAUNCH(k_spread, d, d->mesh_stream, d->view, d->mesh->view);
     return MDS_OK;
 }
 

@@ -141,7 +141,8 @@ typedef struct {
     mds_status (*unpack)(mds_device *device, mds_field field, int leg);
 
     // optional (NULL: the engine loops)
-    mds_status (*replay)(mds_device *device, mds_status (*record)(void *), void *arg, int n);
+    /// n steps of one kind, each as `record` enqueues it. kind: 0 or MDS_FAST; what is recorded is kept by it.
+    mds_status (*replay)(mds_device *device, mds_status (*record)(void *), void *arg, mds_work kind, int n);
     /// collect without a copy, once a poll has followed the observe: arrays that are the device's, in input order (id NULL), and stay
     /// until the slot is observed again. Other threads may read them. Errors: MDS_E_INTERNAL if the frame has not arrived.
     mds_status (*view)(mds_device *device, int slot, mds_frame *out);

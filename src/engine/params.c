@@ -193,9 +193,7 @@ static mds_status choose_backend(mds_sim *s)
         const mds_backend *gpu;
 
         name = "cpu";
-        if (c->run.mesh_every > 1) {
-            s->choices.backend_reason = "the GPU backend has no multiple time steps";
-        } else if (mds_backend_find("cuda", &gpu) != MDS_OK) {
+        if (mds_backend_find("cuda", &gpu) != MDS_OK) {
             s->choices.backend_reason = "no GPU backend in this build";
         } else if (gpu->devices(0, text, sizeof text) < 1) {
             snprintf(s->choices.backend_words, sizeof s->choices.backend_words, "no GPU answers: %s", text);
@@ -208,9 +206,6 @@ static mds_status choose_backend(mds_sim *s)
     if (mds_backend_find(name, &s->be) != MDS_OK) return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "%s", mds_error_text());
     if (s->be->devices(0, text, sizeof text) < 1)
         return mds_key_fail(c, "backend.kind", MDS_E_UNSUPPORTED, "backend \"%s\": no GPU answers (%s); use \"cpu\" or \"auto\"", name, text);
-    if (c->run.mesh_every > 1 && strcmp(name, "cpu") && strcmp(name, "ref"))
-        return mds_key_fail(c, "run.mesh_every", MDS_E_UNSUPPORTED, "backend \"%s\" has no multiple time steps yet: its plain steps are recorded, each the same; use "
-                            "run.mesh_every = 1, or backend.kind = \"cpu\"", name);
     s->threads = c->backend.threads > 0 ? c->backend.threads : s->tuned.threads > 0 ? s->tuned.threads : mds_cores_here();
     if (c->backend.isa && strcmp(c->backend.isa, "auto")) isa = c->backend.isa;
     snprintf(s->isa, sizeof s->isa, "%s", isa);

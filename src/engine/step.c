@@ -59,16 +59,25 @@ mds_status mds_redistribute(mds_sim *s)
     return MDS_OK;
 }
 
-/// A step that nobody looks at: what a backend can record.
+/// Steps that nobody looks at, with the mesh or without: what a backend can record.
+typedef struct {
+    mds_sim *s;
+    mds_work kind; // 0 or MDS_FAST
+} plain;
+
+static mds_status end_plain_step(mds_sim *s, mds_work kind)
+{
+    MDS_TRY(mds_forces(s, kind));
+    MDS_TRY(s->be->move(s->dev, s->integrator->after, kind));
+    return s->be->couple(s->dev, kind);
+}
+
 static mds_status plain_step(void *arg)
 {
-    mds_sim           *s = arg;
-    const mds_backend *be = s->be;
+    const plain *p = arg;
 
-    MDS_TRY(be->move(s->dev, s->integrator->before, 0));
-    MDS_TRY(mds_forces(s, 0));
-    MDS_TRY(be->move(s->dev, s->integrator->after, 0));
-    return be->couple(s->dev, 0);
+    MDS_TRY(p->s->be->move(p->s->dev, p->s->integrator->before, p->kind));
+    return end_plain_step(p->s, p->kind);
 }
 
 /// n plain steps at once, then one look: a trip ends them, and the step that tripped goes on from there after a search.
@@ -77,16 +86,19 @@ static mds_status replay(mds_sim *s, int n, uint32_t *fault)
     const mds_backend *be = s->be;
     mds_poll           now;
 
-    MDS_TRY(be->replay(s->dev, plain_step, s, n));
+    for (int i = 0, alike; i < n; i += alike) {
+        plain step = {s, mds_pace(&s->params, s->step + i + 1)};
+
+        for (alike = 1; i + alike < n && mds_pace(&s->params, s->step + i + alike + 1) == step.kind; alike++) {}
+        MDS_TRY(be->replay(s->dev, plain_step, &step, step.kind, alike));
+    }
     STAGE(MDS_T_WAIT, be->poll(s->dev, &now));
     s->step = now.step;
     *fault = now.fault;
     if (now.fault || !now.tripped) return MDS_OK;
     s->n_trips++;
     MDS_TRY(mds_redistribute(s));
-    MDS_TRY(mds_forces(s, 0));
-    MDS_TRY(be->move(s->dev, s->integrator->after, 0));
-    return be->couple(s->dev, 0);
+    return end_plain_step(s, mds_pace(&s->params, s->step));
 }
 
 mds_status mds_repeat(mds_sim *s, int64_t n)

@@ -35,7 +35,6 @@ def refused():
             (["output.trajectory_every=5", "output.velocities=true"], 65, ["output.trajectory_every = 5"])):
         expect(code, texts, "check", path, *[w for s in settings for w in ("--set", s)])
     expect(0, "", "check", path, "--set", "output.trajectory_every=5") # positions are whole in every step
-    expect(78, "", "check", path, "--set", "backend.kind=cuda") # not built, no GPU, or no multiple time steps there
     expect(0, "", "check", path, "--set", "run.mesh_every=3", "--set", "output.energy_every=6", "--set", "thermostat.kind=v-rescale") # a chosen run.couple_every is rounded up
     expect(0, ["run.mesh_every = 4", "8 fs between impulses", "1 warning"], "check", path, "--set", "run.mesh_every=4")
     check(sorted(os.listdir(".")) == ["w.conf"], "none of this wrote anything", os.listdir("."))

@@ -3,7 +3,7 @@
 """Whole runs on the emulated GPU backend.
 
 usage: test_run.py CASE
-  follow     50 steps of 3,000 atoms of water stay with the cpu backend within the growth of rounding
+  follow     50 steps of 3,000 atoms of water stay with the cpu backend within the growth of rounding, and of 648 with multiple time steps
   schedules  any order of threads and blocks, streams that run late, guarded memory: the same bits, with every coupling
   restart    a run that was stopped and made longer has the bits of one long run
   handover   cpu to GPU and back to cpu: within rounding of cpu alone
@@ -82,9 +82,17 @@ def compare(a, b, label, x_limit, v_limit):
 
 
 def case_follow():
+    impulses = {"run__mesh_every": 2, "pme__grid": "[18, 18, 18]"} # multiple time steps; the grid: each would choose another
+    with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
+        for backend, place in (("cpu", a), ("emu", b)):
+            run(backend, write_conf(place, 648, 50, **impulses))
+        compare(a, b, "648 atoms, the mesh every second step, 50 steps", 3e-5, 1e-3) # as below
+        run("cpu", write_conf(c, 648, 50, **dict(impulses, run__mesh_every=1)))
+        p, q = numbers(a), numbers(c)
+        check(rms(p[:648 * 3], q[:648 * 3]) > 3e-5, "which is another trajectory than with the mesh in every step: %.2g nm from it" % rms(p[:648 * 3], q[:648 * 3]))
     with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
         for backend, place in (("cpu", a), ("emu", b)):
-            run(backend, write_conf(place, 3000, 50, pme__grid="[21, 21, 24]")) # each would choose another
+            run(backend, write_conf(place, 3000, 50, pme__grid="[21, 21, 24]"))
         # forces of both agree to some 1e-5 of their rms (single precision); 100 fs let a difference grow about tenfold beyond the
         # 1/2 a t^2 of a constant error, 1e-5 * 50 nm/ps^2 * 0.005 ps^2
         compare(a, b, "3,000 atoms, 50 steps", 3e-5, 1e-3)
@@ -102,6 +110,7 @@ ENSEMBLES = {
     "verlet, v-rescale, c-rescale": {"thermostat__kind": '"v-rescale"', "barostat__kind": '"c-rescale"', "barostat__tau": 0.5},
     "langevin, tiles": {"run__integrator": '"langevin"', "backend__isa": '"tile"'}, # the other pair kernels
     "leap-frog, octets": {"run__integrator": '"leapfrog"', "backend__isa": '"octet"'},
+    "the mesh every second step": {"run__mesh_every": 2, "thermostat__kind": '"v-rescale"'},
 }
 
 
@@ -137,7 +146,7 @@ def case_handover():
 def case_replay():
     for name, more in ENSEMBLES.items():
         with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
-            run("emu", write_conf(a, SMALL, 40, output__energy_every=1, **more)) # something is due in every step: none is recorded
+            run("emu", write_conf(a, SMALL, 40, output__energy_every=more.get("run__mesh_every", 1), **more)) # too much is due: no step is recorded
             run("emu", write_conf(b, SMALL, 40, output__energy_every=40, **more))
             check(state(a) == state(b), name + ": recorded steps have the bits of single ones")
     # a buffer that the fastest atoms cross every few steps: the guard is asked in most steps, and ends a dozen lists or so
@@ -267,10 +276,13 @@ def case_ranges():
     if not os.environ.get("RANGE_LOG"):
         print("skipped: nvtx3 of a CUDA toolkit was not found when this was built")
         sys.exit(77)
-    with tempfile.TemporaryDirectory() as a:
-        path = write_conf(a, 648, 20, run__list_interval=20, output__trajectory_every=0)
-        run("emu", path, NVTX_INJECTION64_PATH=os.environ["RANGE_LOG"], RANGE_LOG_FILE=a + "/ranges")
-        lines = open(a + "/ranges").read().split()
+    def ranges(steps, **more):
+        with tempfile.TemporaryDirectory() as a:
+            path = write_conf(a, 648, steps, run__list_interval=steps, output__trajectory_every=0, **more)
+            run("emu", path, NVTX_INJECTION64_PATH=os.environ["RANGE_LOG"], RANGE_LOG_FILE=a + "/ranges")
+            return open(a + "/ranges").read().split()
+
+    lines = ranges(20)
     depth = deepest = 0
     for line in lines:
         depth += 1 if line[0] == "+" else -1
@@ -282,6 +294,11 @@ def case_ranges():
     plain = ["move", "begin", "pair", "bonded", "mesh", "finish", "move", "couple"]
     after = stages[stages.index("replay") + 1:]
     check(after[:16] == 2 * plain, "the first step after a search and the one recorded after it: %s" % after[:16])
+    # a recording is the last time that the host says what a step is
+    lines = ranges(24, run__mesh_every=2, output__energy_every=24, nonbonded__list_buffer=0.2)
+    replayed = lines[lines.index("+replay"):]
+    check(replayed.count("+replay") == 23 and (replayed.count("+begin"), replayed.count("+mesh")) == (5, 3),
+          "the mesh every second step: two kinds of step, each run once and recorded once, and the last as it is looked at")
     check({"upload", "search", "poll", "observe", "collect"} <= set(stages), "the others: %s" % sorted(set(stages)))
 
 

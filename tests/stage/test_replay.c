@@ -3,6 +3,8 @@
 // the guard of the lists beside the forces and decides in passing when to prune (cuda/survey.h). What comes out must be, to the last bit,
 // what steps one by one give, of which none of that is true; and lists must come to their end in the same steps.
 //
+// So with multiple time steps, where steps with the mesh and steps without are recorded apart.
+//
 // Lists are narrow, so that every few steps one ends; batches are of seven steps, so that trips fall at all places of a batch.
 #include "backend/backend.h"
 
@@ -21,12 +23,13 @@ typedef struct {
     mds_domain            domain;
     mds_frame             frame;
     int64_t               step;
-    int                   n_searches;
+    int                   n_searches, every;
+    mds_work              kind; // of the step under way: 0 or MDS_FAST
 } runner;
 
 static void start(runner *r, const mds_system *s, const mds_params *p, const mds_state *state, const char *integrator)
 {
-    *r = (runner){.integrator = mds_integrator_find(integrator), .domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}}};
+    *r = (runner){.integrator = mds_integrator_find(integrator), .every = p->mesh_every > 1 ? p->mesh_every : 1, .domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}}};
     r->domain.n_home = r->domain.n_all = s->n_atoms;
     TEST_OK(mds_backend_find(backend, &r->be));
     TEST_OK(r->be->open(s, p, 1, "", &r->d));
@@ -34,27 +37,32 @@ static void start(runner *r, const mds_system *s, const mds_params *p, const mds
     TEST_OK(r->be->search(r->d, &r->domain));
 }
 
+static mds_work kind_of(const runner *r, int64_t step)
+{
+    return step % r->every ? MDS_FAST : 0;
+}
+
 static mds_status forces(runner *r)
 {
-    MDS_TRY(r->be->begin(r->d, 0));
-    MDS_TRY(r->be->pair(r->d, MDS_HOME, 0));
-    MDS_TRY(r->be->bonded(r->d, 0));
-    MDS_TRY(r->be->mesh(r->d, MDS_MESH_ALL, 0));
-    return r->be->finish(r->d, 0);
+    MDS_TRY(r->be->begin(r->d, r->kind));
+    MDS_TRY(r->be->pair(r->d, MDS_HOME, r->kind));
+    MDS_TRY(r->be->bonded(r->d, r->kind));
+    if (!r->kind) MDS_TRY(r->be->mesh(r->d, MDS_MESH_ALL, r->kind));
+    return r->be->finish(r->d, r->kind);
 }
 
 static mds_status end_step(runner *r)
 {
     MDS_TRY(forces(r));
-    MDS_TRY(r->be->move(r->d, r->integrator->after, 0));
-    return r->be->couple(r->d, 0);
+    MDS_TRY(r->be->move(r->d, r->integrator->after, r->kind));
+    return r->be->couple(r->d, r->kind);
 }
 
 static mds_status whole_step(void *arg)
 {
     runner *r = arg;
 
-    MDS_TRY(r->be->move(r->d, r->integrator->before, 0));
+    MDS_TRY(r->be->move(r->d, r->integrator->before, r->kind));
     return end_step(r);
 }
 
@@ -76,7 +84,8 @@ static bool trips(runner *r)
 static void go_single(runner *r, int n)
 {
     for (; n > 0; n--) {
-        TEST_OK(r->be->move(r->d, r->integrator->before, 0));
+        r->kind = kind_of(r, r->step + 1);
+        TEST_OK(r->be->move(r->d, r->integrator->before, r->kind));
         trips(r);
         TEST_OK(end_step(r));
     }
@@ -88,8 +97,14 @@ static void go_replayed(runner *r, int n)
     while (r->step < n) {
         const int batch = n - (int)r->step < BATCH ? n - (int)r->step : BATCH;
 
-        TEST_OK(r->be->replay(r->d, whole_step, r, batch));
-        if (trips(r)) TEST_OK(end_step(r));
+        for (int i = 0, alike; i < batch; i += alike) {
+            r->kind = kind_of(r, r->step + i + 1);
+            for (alike = 1; i + alike < batch && kind_of(r, r->step + i + alike + 1) == r->kind; alike++) {}
+            TEST_OK(r->be->replay(r->d, whole_step, r, r->kind, alike));
+        }
+        const bool again = trips(r);
+        r->kind = kind_of(r, r->step);
+        if (again) TEST_OK(end_step(r));
     }
 }
 
@@ -127,7 +142,7 @@ static void same_bits(const mds_system *s, const mds_params *p, const mds_state 
 }
 
 /// Rigid water with PME: every kernel of a plain step. buffer: nm, of the outer list.
-static void water(const char *integrator, double buffer, int n, int least_trips)
+static void water(const char *integrator, double buffer, int mesh_every, int n, int least_trips)
 {
     mds_system s = {0};
     mds_state  state = {0};
@@ -142,6 +157,7 @@ static void water(const char *integrator, double buffer, int n, int least_trips)
     p.prune_radius = p.cut_lj + 0.5 * buffer;
     p.prune_interval = 4;
     p.list_pairwise = true;
+    p.mesh_every = mesh_every;
     same_bits(&s, &p, &state, integrator, n, least_trips);
     mds_system_free(&s);
     mds_state_free(&state);
@@ -166,8 +182,10 @@ int main(int argc, char **argv)
     const int n = rig_steps("emu", 0, 40); // 10 under the address sanitizer, 4 under that of threads
 
     if (argc > 1) backend = argv[1];
-    water("verlet", 0.02, n, 2);
-    water("langevin", 0.08, n, n >= 40); // several prunings a list
+    water("verlet", 0.02, 1, n, 2);
+    water("langevin", 0.08, 1, n, n >= 40); // several prunings a list
+    water("verlet", 0.04, 2, n, n >= 40); // a list long enough for both kinds to be recorded and launched
+    water("leapfrog", 0.02, 3, n, n >= 40);
     zoo(n);
     return test_end();
 }
