@@ -54,6 +54,8 @@ static thread_data     data[EMU_MAX_THREADS];
 static uint64_t        ready[EMU_MAX_THREADS / 64];
 static record          records[EMU_MAX_THREADS / EMU_WARP][RECORDS];
 static uint32_t        open_records[EMU_MAX_THREADS / EMU_WARP]; // bit of each record in use
+static uint32_t        returned[EMU_MAX_THREADS / EMU_WARP];     // bit of each lane that is done
+static emu_order       order;                                    // of this grid's threads
 static int             n_threads, n_done;
 static const emu_grid *grid;
 static void           *grid_sync, *block_sync, *fence_sync;
@@ -171,8 +173,7 @@ static void make_ready(int t)
 /// Next thread by the policy, -1: none is ready.
 static int next_thread()
 {
-    const emu_order order = emu_get_options()->order;
-    const int       words = (n_threads + 63) / 64;
+    const int words = (n_threads + 63) / 64;
 
     if (order == EMU_REVERSE) {
         for (int w = words - 1; w >= 0; w--)
@@ -180,9 +181,8 @@ static int next_thread()
         return -1;
     }
     const int start = order == EMU_RANDOM ? static_cast<int>(emu_random() % static_cast<unsigned>(n_threads)) : 0;
-    for (int k = 0; k <= words; k++) {
-        const int w = (start / 64 + k) % words;
-        uint64_t  bits = ready[w];
+    for (int k = 0, w = start / 64; k <= words; k++, w = w + 1 == words ? 0 : w + 1) {
+        uint64_t bits = ready[w];
 
         if (k == 0) bits &= ~uint64_t{0} << start % 64;
         if (k == words) bits &= ~(~uint64_t{0} << start % 64);
@@ -197,14 +197,15 @@ static void end_thread(int t)
 
     emu_release(grid_sync);
     data[t].now = DONE;
+    returned[t / EMU_WARP] |= 1u << lane;
     n_done++;
     if (barrier.arrived)
         emu_fault("thread returns while %d threads wait in the block barrier at %s:%d", barrier.arrived, place_name(barrier.file),
                   barrier.line);
-    for (int k = 0; k < RECORDS; k++) {
-        const record *r = &records[t / EMU_WARP][k];
+    for (uint32_t bits = open_records[t / EMU_WARP]; bits; bits &= bits - 1) {
+        const record *r = &records[t / EMU_WARP][__builtin_ctz(bits)];
 
-        if (open_records[t / EMU_WARP] >> k & 1 && r->mask >> lane & 1)
+        if (r->mask >> lane & 1)
             emu_fault("lane %d returns while %s at %s:%d with mask %08x waits for it", lane, emu_kind_name(r->kind),
                       place_name(r->file), r->line, r->mask);
     }
@@ -233,7 +234,7 @@ static void block_here(const char *file, int line)
 /// Having completed a collective: under the random policy the order is open again.
 static void pass_on()
 {
-    if (emu_get_options()->order != EMU_RANDOM) return;
+    if (order != EMU_RANDOM) return;
     make_ready(emu_self->linear);
     emu_fibre_yield();
 }
@@ -244,6 +245,7 @@ static void run_block(int set)
 
     memset(ready, 0, sizeof ready);
     memset(open_records, 0, sizeof open_records);
+    memset(returned, 0, sizeof returned);
     memset(&barrier, 0, sizeof barrier);
     n_done = 0;
     for (int t = 0; t < n_threads; t++) {
@@ -357,12 +359,13 @@ void emu_run_grid(const emu_grid *g)
         watching = !pthread_create(&watcher, nullptr, watch, nullptr) && !pthread_detach(watcher);
     }
     grid = g;
+    order = emu_get_options()->order;
     grid_sync = emu_fresh_sync();
     fence_sync = emu_fresh_sync();
     n_threads = static_cast<int>(g->block[0] * g->block[1] * g->block[2]);
     emu_now.block_dim = {g->block[0], g->block[1], g->block[2]};
     emu_now.grid_dim = {g->grid[0], g->grid[1], g->grid[2]};
-    if (emu_get_options()->order == EMU_RANDOM) { // a stride without common factor visits every block once
+    if (order == EMU_RANDOM) { // a stride without common factor visits every block once
         stride = static_cast<long long>(emu_random() % static_cast<uint64_t>(n_blocks)) + 1;
         for (;; stride++) {
             long long a = stride, b = n_blocks;
@@ -378,7 +381,7 @@ void emu_run_grid(const emu_grid *g)
     }
     for (k = 0; k < n_blocks; k++) {
         const unsigned long long at = static_cast<unsigned long long>(
-            emu_get_options()->order == EMU_REVERSE ? n_blocks - 1 - k : static_cast<__int128>(k) * stride % n_blocks);
+            order == EMU_REVERSE ? n_blocks - 1 - k : static_cast<__int128>(k) * stride % n_blocks);
 
         emu_now.block = {static_cast<unsigned>(at % g->grid[0]), static_cast<unsigned>(at / g->grid[0] % g->grid[1]),
                          static_cast<unsigned>(at / g->grid[0] / g->grid[1])};
@@ -395,9 +398,15 @@ void emu_run_grid(const emu_grid *g)
 
 // ------------------------------------------------------------------------------------------------ collectives
 
+/// Nearly always the same literal.
+static bool same_file(const char *a, const char *b)
+{
+    return a == b || !strcmp(a, b);
+}
+
 int emu_barrier(int kind, int predicate, const char *file, int line)
 {
-    if (barrier.arrived && (barrier.kind != kind || barrier.line != line || strcmp(barrier.file, file)))
+    if (barrier.arrived && (barrier.kind != kind || barrier.line != line || !same_file(barrier.file, file)))
         emu_fault("barrier at %s:%d while %d threads of the block wait in the barrier at %s:%d", place_name(file), line,
                   barrier.arrived, place_name(barrier.file), barrier.line);
     if (n_done) emu_fault("barrier at %s:%d, but %d threads of the block have returned", place_name(file), line, n_done);
@@ -462,6 +471,12 @@ static uint64_t reduce(const record *r)
     return r->kind == EMU_MIN_SIGNED ? static_cast<uint32_t>(low) : r->kind == EMU_MAX_SIGNED ? static_cast<uint32_t>(high) : sum;
 }
 
+/// Whether every lane gets a result of its own.
+static bool differs_by_lane(int kind)
+{
+    return kind == EMU_SHFL || kind == EMU_SHFL_UP || kind == EMU_SHFL_DOWN || kind == EMU_SHFL_XOR || kind == EMU_MATCH;
+}
+
 static uint64_t result_of(const record *r, int lane)
 {
     unsigned bits = 0;
@@ -495,7 +510,7 @@ static record *find_record(int warp, int kind, unsigned mask, int width, const c
     for (uint32_t bits = open_records[warp]; bits; bits &= bits - 1) {
         record *r = &records[warp][__builtin_ctz(bits)];
 
-        if (r->kind == kind && r->mask == mask && r->line == line && r->width == width && !strcmp(r->file, file)) return r;
+        if (r->kind == kind && r->mask == mask && r->line == line && r->width == width && same_file(r->file, file)) return r;
     }
     record *r = &records[warp][__builtin_ctz(~open_records[warp])]; // one is free: this lane waits nowhere
 
@@ -524,9 +539,9 @@ uint64_t emu_warp(int kind, unsigned mask, uint64_t value, int argument, int wid
                   mask & ~exist);
     if (width < 1 || width > EMU_WARP || (width & (width - 1)))
         emu_fault("%s at %s:%d: width %d", emu_kind_name(kind), place_name(file), line, width);
-    for (int k = 0; k < here && k < EMU_WARP; k++)
-        if (mask >> k & 1 && data[warp * EMU_WARP + k].now == DONE)
-            emu_fault("%s at %s:%d: mask %08x names lane %d, which has returned", emu_kind_name(kind), place_name(file), line, mask, k);
+    if (mask & returned[warp])
+        emu_fault("%s at %s:%d: mask %08x names lane %d, which has returned", emu_kind_name(kind), place_name(file), line, mask,
+                  __builtin_ctz(mask & returned[warp]));
     record *r = find_record(warp, kind, mask, width, file, line);
     void   *sync = r->sync;
 
@@ -535,9 +550,13 @@ uint64_t emu_warp(int kind, unsigned mask, uint64_t value, int argument, int wid
     r->arrived |= 1u << lane;
     if (kind == EMU_SYNC) emu_release(sync); // a shuffle is no fence
     if (r->arrived == mask) {
-        for (int k = 0; k < EMU_WARP; k++) {
-            if (!(mask >> k & 1)) continue;
-            threads[warp * EMU_WARP + k].value = result_of(r, k);
+        const bool     by_lane = differs_by_lane(kind);
+        const uint64_t common = by_lane ? 0 : result_of(r, lane);
+
+        for (unsigned bits = mask; bits; bits &= bits - 1) {
+            const int k = __builtin_ctz(bits);
+
+            threads[warp * EMU_WARP + k].value = by_lane ? result_of(r, k) : common;
             if (k != lane) make_ready(warp * EMU_WARP + k);
         }
         open_records[warp] &= ~(1u << (r - records[warp]));
