@@ -9,7 +9,8 @@
 // where along z they are; then boxes around clusters are compared. Exact distances are left to the first pruning (pair.c). Tiles whose
 // j lie in different regions go to
 // different entries, because an entry has one translation. Chunks of supers are built in parallel into arrays of their
-// own; their order, and so the list, does not depend on threads. Finally entries are dealt to threads by weight, contiguous;
+// own; their order, and so the list, does not depend on threads. What other stages keep by slot is one thread's work each, and is done
+// beside them. Finally entries are dealt to threads by weight, contiguous;
 // once more when the first pruning has found what they weigh.
 #include "cpu/list.h"
 
@@ -130,18 +131,21 @@ static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, con
 static mds_status add_entries(mds_device *d, cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], int32_t n)
 {
     const cpu_list *list = d->list;
+    const int64_t  *region = list->region;
     int32_t         left = n, k;
 
     if (list->one_region) return n ? add_entry(lane, chunk, super, image, lane->found, n) : MDS_OK;
     while (left) {
-        const double *origin = list->origin[lane->found[0] / 2];
+        const int64_t first = region[lane->found[0] / 2];
         const int32_t here = left;
+        int64_t       differ = 0;
         int32_t       same = 0;
 
+        for (k = 0; k < here; k++) differ |= region[lane->found[k] / 2] ^ first;
+        if (!differ) return add_entry(lane, chunk, super, image, lane->found, here);
         for (k = 0, left = 0; k < here; k++) { // no branch
             const int32_t j = lane->found[k];
-            const double *other = list->origin[j / 2];
-            const bool    is_same = (other[0] == origin[0]) & (other[1] == origin[1]) & (other[2] == origin[2]);
+            const bool    is_same = region[j / 2] == first;
 
             lane->region[same] = lane->found[left] = j;
             same += is_same;
@@ -395,10 +399,11 @@ mds_status mds_cpu_list_deal(mds_device *d)
     return MDS_OK;
 }
 
-mds_status mds_cpu_list_build(mds_device *d)
+mds_status mds_cpu_list_build(mds_device *d, size_t n_beside, const cpu_beside *beside)
 {
     cpu_list    *list = d->list;
     const size_t n_clusters = (size_t)d->n_clusters, n_columns = (size_t)list->n_column[0] * (size_t)list->n_column[1];
+    bool         failed = false;
     size_t       c;
     int          t;
 
@@ -412,17 +417,16 @@ mds_status mds_cpu_list_build(mds_device *d)
         MDS_TRY(mds_grow(&lane->found, &lane->cap_found, n_clusters + 16, sizeof *lane->found));
         MDS_TRY(mds_grow(&lane->region, &lane->cap_region, n_clusters + 16, sizeof *lane->region));
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(d->n_threads)
-    for (c = 0; c < list->n_chunks; c++) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(d->n_threads) reduction(| : failed)
+    for (c = 0; c < n_beside + list->n_chunks; c++) {
 #ifdef _OPENMP
         cpu_lane *lane = &list->lane[omp_get_thread_num()];
 #else
         cpu_lane *lane = list->lane;
 #endif
-        list->chunk[c].status = build_chunk(d, lane, c);
+        failed |= (c < n_beside ? beside[c](d) : build_chunk(d, lane, c - n_beside)) != MDS_OK;
     }
-    for (c = 0; c < list->n_chunks; c++) // the message stayed with the thread
-        MDS_CHECK(list->chunk[c].status == MDS_OK, list->chunk[c].status, "out of memory for the pair list");
+    MDS_CHECK(!failed, MDS_E_MEMORY, "out of memory for the pair list"); // the message stayed with the thread
     list->boxes_only = true;
     return mds_cpu_list_deal(d);
 }

@@ -39,7 +39,6 @@ typedef struct {
     cpu_entry *entry; // [n_entries]
     cpu_tile  *tile;  // [n_tiles + CPU_TILES_BEYOND]
     size_t     n_entries, n_tiles, cap_entry, cap_tile;
-    mds_status status;
 } cpu_chunk;
 
 /// What one thread needs: scratch while the list is built, then its share of the outer list and its inner list.
@@ -95,6 +94,7 @@ struct cpu_list {
     int32_t (*image)[3];   // [n_slots] box vectors that wrap the atom
     double  (*offset)[3];  // [n_slots] nm: xq = x + offset
     double  (*origin)[3];  // [n_supers] nm: xq of a super's atoms is relative to centre + origin
+    int64_t  *region;      // [n_supers] a number for each origin
     float   *bounds[6];    // [n_clusters + 16] boxes around clusters, nm from the centre: lo x y z, hi x y z
     float   *lj;           // [n_clusters][8] a4 b4, LJ parameters by combination rule
     int32_t *type;         // [n_clusters][4] 4 * LJ type: where a column of the matrix starts
@@ -147,8 +147,10 @@ mds_status mds_cpu_order_sort(mds_device *device);
 int32_t mds_cpu_order_length(const mds_device *device, const uint64_t *first, int32_t n);
 /// Deal the n atoms of a super, at present slots, to its two clusters, four to the first; those with LJ come first in either. order.c.
 void mds_cpu_order_deal(const mds_device *device, int32_t slot[CPU_SUPER], int32_t n);
-/// The outer list from the ordered particles, and each thread's share of it. Errors: MDS_E_MEMORY.
-mds_status mds_cpu_list_build(mds_device *device);
+/// Work for one thread that needs the new order of slots and nothing of the list. Errors: MDS_E_MEMORY.
+typedef mds_status (*cpu_beside)(mds_device *device);
+/// The outer list from the ordered particles, and each thread's share of it. beside [n_beside]: done at the same time. Errors: MDS_E_MEMORY.
+mds_status mds_cpu_list_build(mds_device *device, size_t n_beside, const cpu_beside *beside);
 /// Deal the outer entries to threads, contiguous and about equal in weight; from the next pruning on. Inner lists stay as
 /// they are. Errors: MDS_E_MEMORY.
 mds_status mds_cpu_list_deal(mds_device *device);

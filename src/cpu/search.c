@@ -54,6 +54,7 @@ void mds_cpu_list_close(mds_device *d)
     mds_free(list->image);
     mds_free(list->offset);
     mds_free(list->origin);
+    mds_free(list->region);
     for (k = 0; k < 6; k++) mds_free(list->bounds[k]);
     mds_free(list->lj);
     mds_free(list->type);
@@ -286,6 +287,7 @@ static mds_status reserve(mds_device *d)
     MDS_TRY(ROOM(list->image, CPU_SUPER, 0));
     MDS_TRY(ROOM(list->offset, CPU_SUPER, 0));
     MDS_TRY(ROOM(list->origin, 1, 0));
+    MDS_TRY(ROOM(list->region, 1, 0));
     for (k = 0; k < 6; k++) MDS_TRY(ROOM(list->bounds[k], 2, 16)); // vectors may read past the end
     MDS_TRY(ROOM(list->lj, 2 * 8, 0));
     MDS_TRY(ROOM(list->type, 2 * 4, 0));
@@ -325,9 +327,13 @@ static void set_bounds(cpu_list *list, int32_t cluster, const int32_t *slot, int
     }
 }
 
-/// Origin of the region that a super belongs to, between two of its atoms.
+/// Origin of the region that a super belongs to, between two of its atoms. Regions with the same number are the same, or a million
+/// regions apart, where floats of distances are coarser than a region.
 static void set_origin(cpu_list *list, int32_t super, const float a[3], const float b[3])
 {
+    enum { APART = 1 << 21 };
+    int64_t number = 0;
+
     for (int k = 0; k < 3; k++) {
         // origins of a periodic brick of m regions lie symmetric about its centre; odd m: one of them is the centre
         const double m = list->periodic ? rint(list->length[k] / list->spacing[k]) : 1;
@@ -337,7 +343,9 @@ static void set_origin(cpu_list *list, int32_t super, const float a[3], const fl
 
         if (list->periodic) index = fmin(fmax(index, 0), m - 1); // a hair outside of the brick is no other region
         list->origin[super][k] = index * list->spacing[k] - base + 0.0; // never -0
+        number = APART * number + (int64_t)index;
     }
+    list->region[super] = number;
 }
 
 /// Slots, boxes and origin of one super from its n keys.
@@ -460,14 +468,15 @@ static bool is_lost(const double x[3])
 /// The first atom that is, or -1.
 static int32_t first_lost(const mds_device *d)
 {
-    int32_t slot, first = -1;
+    int32_t slot, first = INT32_MAX;
 
+#pragma omp parallel for schedule(static) num_threads(d->n_threads) reduction(min : first)
     for (slot = 0; slot < d->n_slots; slot++) {
         const int32_t atom = d->atom_of[slot];
 
-        if (atom >= 0 && is_lost(d->x[slot]) && (first < 0 || atom < first)) first = atom;
+        if (atom >= 0 && is_lost(d->x[slot]) && atom < first) first = atom;
     }
-    return first;
+    return first < INT32_MAX ? first : -1;
 }
 
 /// Whether each neighbour inside the cut-off is one image.
@@ -476,28 +485,10 @@ static bool fits(const mds_device *d)
     return d->list->cut_max <= mds_box_reach(&d->box) * (1 + 1e-12);
 }
 
-/// What other stages keep by slot. Some of it is one thread's work, side by side.
-static mds_status remap(mds_device *d)
-{
-    mds_status excluded = MDS_OK, move = MDS_OK;
-
-    MDS_TRY(mds_cpu_bonded_remap(d));
-    MDS_TRY(mds_cpu_vsite_remap(d));
-    if (d->params.coulomb == MDS_COULOMB_PME) MDS_TRY(mds_cpu_mesh_remap(d));
-#pragma omp parallel sections num_threads(d->n_threads < 2 ? 1 : 2)
-    {
-#pragma omp section
-        move = mds_cpu_move_remap(d);
-#pragma omp section
-        excluded = mds_cpu_excluded_remap(d);
-    }
-    MDS_CHECK(excluded == MDS_OK && move == MDS_OK, MDS_E_MEMORY, "out of memory for the new order"); // the message stayed with the thread
-    return MDS_OK;
-}
-
 mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
 {
-    cpu_list *list = d->list;
+    static const cpu_beside remap[] = {mds_cpu_excluded_remap, mds_cpu_move_remap, mds_cpu_bonded_remap, mds_cpu_vsite_remap}; // the longest first
+    cpu_list               *list = d->list;
 
     (void)domain;
     mds_cpu_move_flush(d);
@@ -516,8 +507,9 @@ mds_status mds_cpu_search(mds_device *d, const mds_domain *domain)
     permute(d);
     mds_cpu_list_offsets(d);
     mds_cpu_list_copy(d);
-    MDS_TRY(mds_cpu_list_build(d));
+    if (d->params.coulomb == MDS_COULOMB_PME) MDS_TRY(mds_cpu_mesh_remap(d));
+    MDS_TRY(mds_cpu_list_build(d, sizeof remap / sizeof *remap, remap));
     list->n_searches++;
     d->listed = true;
-    return remap(d);
+    return MDS_OK;
 }
