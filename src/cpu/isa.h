@@ -82,21 +82,18 @@ typedef struct {
     double energy_lj, energy_q, virial[3][3]; // out, kJ/mol; energy kernels only
 } cpu_pair_args;
 
-/// Kernel flavours: LJ rule times what is done. FORCE_7, _9, _12: one cut-off, no modifier of forces, polynomial of at most
-/// that degree (7: the prolate split at its default). The others: two cut-offs, any degree.
+/// LJ rules of the kernels.
 enum { CPU_LJ_GEOMETRIC, CPU_LJ_LORENTZ, CPU_LJ_MATRIX, CPU_N_LJ };
-enum {
-    CPU_FORCE_7,
-    CPU_FORCE_9,
-    CPU_FORCE_12,
-    CPU_FORCE,
-    CPU_FORCE_SWITCHED,       // potential switch
-    CPU_FORCE_FORCE_SWITCHED, // force switch
-    CPU_ENERGY,
-    CPU_ENERGY_SWITCHED,
-    CPU_ENERGY_FORCE_SWITCHED,
-    CPU_N_KIND
-};
+/// Kernels of forces alone, with one cut-off, no modifier of forces, and a polynomial of at most that degree (7: the prolate split at its
+/// default).
+enum { CPU_FORCE_7, CPU_FORCE_9, CPU_FORCE_12, CPU_N_FORCE };
+/// All other cases, by LJ rule, modifier (0: none of forces, 1: potential switch, 2: force switch), whether with energies, and
+/// whether both polynomials are of at most the degrees CPU_LOW_... (the prolate split up to c = 14).
+enum { CPU_N_MODIFIER = 3, CPU_LOW_FORCE = 8, CPU_LOW_POT = 10 };
+typedef struct {
+    void (*kernel[CPU_N_LJ][CPU_N_MODIFIER][2][2])(cpu_pair_args *args);
+} cpu_pair_any;
+
 /// Flavours for parts of common clusters, whatever the rule: as the first three above; LJ without Coulomb; the same where all their
 /// atoms are alike.
 enum { CPU_COMMON_7, CPU_COMMON_9, CPU_COMMON_12, CPU_COMMON_LJ, CPU_COMMON_ONE, CPU_N_COMMON };
@@ -152,9 +149,10 @@ typedef struct {
     /// Append the tiles within the radius to the inner list: one part of common clusters, one of the others. If keep2 is not 0,
     /// those without a pair that near leave the entry. scratch: room for MDS_PRUNE_SCRATCH(n).
     void (*prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner);
-    /// Force kinds FORCE_7, _9 and _12 leave out common parts, which `common` does; the others do all parts.
-    void (*pair[CPU_N_LJ][CPU_N_KIND])(cpu_pair_args *args);
+    /// `pair` leaves out common parts, which `common` does; `any` does all parts.
+    void (*pair[CPU_N_LJ][CPU_N_FORCE])(cpu_pair_args *args);
     void (*common[CPU_N_COMMON])(cpu_pair_args *args);
+    const cpu_pair_any *any;
 } cpu_isa;
 
 #ifdef MDS_ISA_LEVEL // the level that a file is being compiled for

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pair kernels of one instruction set level, all flavours from one text.
+// The pair kernels of one instruction set level for the steps that nobody looks at: forces alone, one cut-off, no modifier of LJ forces.
+// isa_pair_any.c has those for everything else.
 //
 // For every inner entry: 8 atoms i are moved by the entry's translation t (in double, rounded once) and stay in registers or
 // near cache while clusters j stream past. A tile's arithmetic, with s = 2/r from one Newton step and r2 = r^2:
@@ -22,30 +23,14 @@
 // operations is 100 cycles long and its work 30, so several tiles must be under way: two vectors step by step in turn, and
 // the distances of the next turn, with half of the polynomial, before the forces of this one. Derivation, modifiers and
 // errors: docs/theory/pair.md [pall2013].
-#include "cpu/isa.h"
-#include "cpu/simd.h"
-
-#define R2_MIN 1e-4f // nm^2: a pair closer than 0.01 nm is treated as if at 0.01 nm
-
-/// Atoms i of one part (VF_GROUPS of them) of one half.
-typedef struct {
-    vf x, y, z, q, a, b;
-    vi row;
-} atoms_i;
-
-typedef struct {
-    vf x, y, z, q, a, b;
-    vi column;
-} atoms_j;
+#include "cpu/isa_pair.h"
 
 /// What is fixed when a kernel is compiled.
 typedef struct {
-    int  lj, modifier, degree; // CPU_LJ_... or COMMON; degree -1: from the form; -2: no Coulomb at all, s = 1/r^2
-    bool two_cuts, energy;
+    int  lj, degree; // CPU_LJ_... or COMMON; NO_COULOMB: s = 1/r^2
     bool few; // COMMON: no LJ in the last two atoms i of a cluster
     bool one; // COMMON, no Coulomb: the same C12 and C6 for all pairs
 } flavour;
-enum { PLAIN, POTENTIAL_SWITCH, FORCE_SWITCH };
 enum { COMMON = CPU_N_LJ, NO_COULOMB = -2 };
 
 /// Constants in vectors, loaded once per call.
@@ -53,82 +38,6 @@ typedef struct {
     vf cut2, beyond_middle, force[13];
     vf c12, c6; // one
 } constants;
-
-/// Sums of an entry.
-typedef struct {
-    vf     xx, xy, xz, yy, yz, zz; // r (x) f
-    double lj, q;
-} sums;
-
-/// Polynomial by Horner's rule.
-ALWAYS vf polynomial(const float *c, int degree, vf v)
-{
-    vf  p = vf_set(c[degree]);
-    int k;
-
-    for (k = degree - 1; k >= 0; k--) p = p * v + vf_set(c[k]);
-    return p;
-}
-
-/// Scaled C12, C6 and C4 of a part of a tile.
-ALWAYS void coefficients(const cpu_form *form, int lj, const atoms_i *i, const atoms_j *j, vf *c12, vf *c6, vf *c4)
-{
-    *c4 = vf_set(0);
-    if (lj == CPU_LJ_GEOMETRIC) {
-        *c12 = i->a * j->a;
-        *c6 = i->b * j->b;
-    } else if (lj == CPU_LJ_LORENTZ) {
-        const vf sigma = i->a + j->a, sigma2 = sigma * sigma, sigma6 = sigma2 * sigma2 * sigma2;
-
-        *c12 = i->b * j->b * sigma6 * sigma6;
-        *c6 = 0.5f * (i->b * j->b * sigma6);
-    } else {
-        const vi index = i->row + j->column;
-
-        *c12 = vf_gather(form->matrix, index);
-        *c6 = vf_gather(form->matrix + 1, index);
-        *c4 = vf_gather(form->matrix + 2, index);
-    }
-}
-
-/// LJ F/r and energy with a modifier.
-ALWAYS vf modified_lj(const cpu_form *form, const flavour f, const atoms_i *i, const atoms_j *j, vf r2, vf s, vf s2,
-                      vf *energy)
-{
-    const vf s4 = s2 * s2, s6 = s4 * s2;
-    vf       c12, c6, c4, force, v;
-
-    coefficients(form, f.lj, i, j, &c12, &c6, &c4);
-    force = s2 * (s6 * (c12 * s6 - c6));
-    v = s6 * (c12 * s6 * (1.0f / 3) - c6 * (2.0f / 3));
-    if (f.modifier == PLAIN) {
-        v -= c12 * vf_set(form->shift12) - c6 * vf_set(form->shift6);
-    } else {
-        const vf inv_r = 0.5f * s, t = vf_max(r2 * inv_r - vf_set(form->lj_switch), vf_set(0));
-
-        if (f.modifier == POTENTIAL_SWITCH) {
-            const vf w = vf_set(form->inv_width), u = t * w, u2 = u * u;
-            const vf level = 1.0f - u2 * u * (10.0f - u * (15.0f - 6.0f * u));
-            const vf slope = w * u2 * (u * (60.0f - 30.0f * u) - 30.0f);
-
-            force = force * level - v * slope * inv_r;
-            v *= level;
-        } else {
-            const vf t2 = t * t, t3 = t2 * t;
-
-            force += inv_r * t2 *
-                     (c12 * (vf_set(form->a12) + vf_set(form->b12) * t) - c6 * (vf_set(form->a6) + vf_set(form->b6) * t));
-            v -= c12 * (t3 * (vf_set(form->a12) * (1.0f / 3) + vf_set(form->b12) * 0.25f * t) + vf_set(form->c12)) -
-                 c6 * (t3 * (vf_set(form->a6) * (1.0f / 3) + vf_set(form->b6) * 0.25f * t) + vf_set(form->c6));
-        }
-    }
-    if (f.lj == CPU_LJ_MATRIX) { // 12-6-4: no modifier acts on it
-        force -= s2 * c4 * s4;
-        v -= c4 * s4;
-    }
-    *energy = v;
-    return force;
-}
 
 /// One vector of pairs on its way: `distances` leaves d, s, left and p; `forces` the force on j in d.
 typedef struct {
@@ -289,39 +198,6 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const int p
     EACH(on[k].dz = vf_product(force[k], on[k].dz));
 }
 
-/// One vector of pairs by the kernels with two cut-offs or energies: forces on j into `on`, energies and virial into `sum`.
-ALWAYS void any_pairs(const cpu_form *form, const flavour f, bool masked, const atoms_i *i, const atoms_j *j, pairs *on, sums *sum)
-{
-    const vf dx = j->x - i->x, dy = j->y - i->y, dz = j->z - i->z;
-    const vf r2 = vf_max(dx * dx + dy * dy + dz * dz, vf_set(R2_MIN));
-    const vf s = vf_two_over_sqrt(r2), s2 = s * s, qq = i->q * j->q, v = r2 - vf_set(form->middle);
-    vm       in_q = vf_less(r2, vf_set(form->cut2_q)), in_lj = vf_less(r2, vf_set(form->cut2_lj));
-    vf       energy_lj, force;
-
-    if (masked) in_q &= on->mask, in_lj &= on->mask;
-    force = vf_keep(in_q, qq * (s2 * s - polynomial(form->force, form->degree_force, v)));
-    force += vf_keep(in_lj, modified_lj(form, f, i, j, r2, s, s2, &energy_lj));
-    on->dx = force * dx;
-    on->dy = force * dy;
-    on->dz = force * dz;
-    if (!f.energy) return;
-    const vf energy_q = qq * (4.0f * s - polynomial(form->pot, form->degree_pot, v));
-
-    sum->lj += vf_sum(vf_keep(in_lj, energy_lj));
-    sum->q += vf_sum(vf_keep(in_q, energy_q));
-    sum->xx += dx * on->dx;
-    sum->xy += dx * on->dy;
-    sum->xz += dx * on->dz;
-    sum->yy += dy * on->dy;
-    sum->yz += dy * on->dz;
-    sum->zz += dz * on->dz;
-}
-
-/// Forces on i of one half of a super.
-typedef struct {
-    vf x[VF_PARTS], y[VF_PARTS], z[VF_PARTS];
-} force_i;
-
 /// What a segment works on.
 typedef struct {
     const cpu_pair_args *args;
@@ -329,28 +205,7 @@ typedef struct {
     const atoms_i       *i;      // of A and B, or of the half at hand
     const float         *row[2]; // of the table of common tiles, of the same halves
     force_i             *on;
-    sums                *sum;
 } work;
-
-ALWAYS void load_x(const cpu_pair_args *a, int32_t cluster, atoms_j *j)
-{
-    const float *line = a->xq + 16 * (size_t)cluster;
-
-    j->x = vf_every_group(line);
-    j->y = vf_every_group(line + 4);
-    j->z = vf_every_group(line + 8);
-}
-
-ALWAYS void load_parameters(const cpu_pair_args *a, int lj, int32_t cluster, atoms_j *j)
-{
-    j->q = vf_every_group(a->xq + 16 * (size_t)cluster + 12);
-    if (lj == CPU_LJ_MATRIX) {
-        j->column = vi_every_group(a->type + 4 * (size_t)cluster);
-    } else {
-        j->a = vf_every_group(a->lj + 8 * (size_t)cluster);
-        j->b = vf_every_group(a->lj + 8 * (size_t)cluster + 4);
-    }
-}
 
 ALWAYS void add_i(force_i *on, int part, const pairs *from)
 {
@@ -498,105 +353,6 @@ ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked,
 }
 #endif
 
-/// The same with two cut-offs or energies.
-ALWAYS void slow_segment(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask,
-                         int32_t n)
-{
-    const cpu_pair_args *a = w->args;
-    int32_t              k;
-    int                  p;
-
-    for (k = 0; k < n; k++) {
-        const uint32_t bits = masked ? mask[k] : 0;
-        atoms_j        j;
-        pairs          t;
-        vf             x = vf_set(0), y = x, z = x;
-
-        load_x(a, list[k], &j);
-        load_parameters(a, f.lj, list[k], &j);
-#pragma GCC unroll 8
-        for (p = 0; p < 2 * VF_PARTS; p++) {
-            if (!both && p >= VF_PARTS) continue;
-            if (masked) t.mask = vm_of_tile(bits >> (p / VF_PARTS * 16), p % VF_PARTS);
-            any_pairs(a->form, f, masked, w->i + p, &j, &t, w->sum);
-            add_i(w->on + p / VF_PARTS, p % VF_PARTS, &t);
-            x += t.dx;
-            y += t.dy;
-            z += t.dz;
-        }
-        vf_add_to_line(a->force + 16 * (size_t)list[k], x, y, z);
-    }
-}
-
-ALWAYS void segment(const work *w, const flavour f, bool both, bool masked, const int32_t *list, const uint32_t *mask, int32_t n)
-{
-    if (f.two_cuts)
-        slow_segment(w, f, both, masked, list, mask, n);
-    else
-        fast_segment(w, f, both, masked, list, mask, n);
-}
-
-/// The eight atoms of a super, moved by t.
-ALWAYS void load_i(const cpu_pair_args *a, int lj, const cpu_part *part, atoms_i i[2 * VF_PARTS])
-{
-    int half, p, k;
-
-    for (half = 0; half < 2; half++) {
-        const size_t  cluster = 2 * (size_t)part->super + (size_t)half;
-        const float  *line = a->xq + 16 * cluster;
-        const int32_t width = a->stride / 4;
-        float         x[12];
-        int32_t       row[4];
-
-        for (k = 0; k < 12; k++) x[k] = (float)((double)line[k] + part->t[k / 4]);
-        for (k = 0; k < 4; k++) row[k] = lj == CPU_LJ_MATRIX ? a->type[4 * cluster + (size_t)k] * width : 0;
-        for (p = 0; p < VF_PARTS; p++) {
-            atoms_i *to = &i[half * VF_PARTS + p];
-
-            to->x = vf_by_group(x + p * VF_GROUPS);
-            to->y = vf_by_group(x + 4 + p * VF_GROUPS);
-            to->z = vf_by_group(x + 8 + p * VF_GROUPS);
-            if (lj == COMMON) continue;
-            to->q = vf_by_group(line + 12 + p * VF_GROUPS);
-            if (lj == CPU_LJ_MATRIX) {
-                to->row = vi_by_group(row + p * VF_GROUPS);
-            } else {
-                to->a = vf_by_group(a->lj + 8 * cluster + (size_t)(p * VF_GROUPS));
-                to->b = vf_by_group(a->lj + 8 * cluster + 4 + (size_t)(p * VF_GROUPS));
-            }
-        }
-    }
-}
-
-ALWAYS void store_i(float *force, int32_t super, const force_i on[2])
-{
-    int half, p;
-
-    for (half = 0; half < 2; half++)
-        for (p = 0; p < VF_PARTS; p++) {
-            float *line = force + 16 * (2 * (size_t)super + (size_t)half) + p * VF_GROUPS;
-
-            vf_add_groups(line, on[half].x[p]);
-            vf_add_groups(line + 4, on[half].y[p]);
-            vf_add_groups(line + 8, on[half].z[p]);
-        }
-}
-
-ALWAYS void finish_sums(const sums *s, cpu_pair_args *a)
-{
-    const double xx = vf_sum(s->xx), xy = vf_sum(s->xy), xz = vf_sum(s->xz);
-    const double yy = vf_sum(s->yy), yz = vf_sum(s->yz), zz = vf_sum(s->zz);
-
-    a->energy_lj += s->lj;
-    a->energy_q += s->q;
-    a->virial[0][0] -= 0.5 * xx;
-    a->virial[0][1] -= 0.5 * xy;
-    a->virial[0][2] -= 0.5 * xz;
-    a->virial[1][1] -= 0.5 * yy;
-    a->virial[1][2] -= 0.5 * yz;
-    a->virial[2][2] -= 0.5 * zz;
-}
-
 ALWAYS flavour with_few(flavour f)
 {
     f.few = true;
@@ -604,8 +360,7 @@ ALWAYS flavour with_few(flavour f)
 }
 
 /// All six segments of an entry.
-ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f, const cpu_part *part, const atoms_i *i, force_i *on,
-                     sums *sum)
+ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f, const cpu_part *part, const atoms_i *i, force_i *on)
 {
     const int32_t  *j = a->list->j + part->first;
     const uint32_t *mask = a->list->mask + part->first_mask;
@@ -614,23 +369,23 @@ ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f
     for (int half = -1; half < 2; half++) { // -1: both
         const int32_t *n = &part->n[2 * (half + 1)];
         const int      h = half < 0 ? 0 : half;
-        work           w = {a, c, i + h * VF_PARTS, {NULL, NULL}, on + h, sum};
+        work           w = {a, c, i + h * VF_PARTS, {NULL, NULL}, on + h};
 
         for (k = 0; k < 2 && f.lj == COMMON && !f.one; k++)
             w.row[k] = a->table + (size_t)a->column[2 * part->super + (half < 0 ? k : h)] * (size_t)a->n_common;
         if (half < 0) {
-            segment(&w, f, true, true, j, mask, n[0]);
-            segment(&w, f, true, false, j + n[0], mask, n[1]);
+            fast_segment(&w, f, true, true, j, mask, n[0]);
+            fast_segment(&w, f, true, false, j + n[0], mask, n[1]);
         } else {
-            segment(&w, f, false, true, j, mask, n[0]);
-            segment(&w, f, false, false, j + n[0], mask, n[1]);
+            fast_segment(&w, f, false, true, j, mask, n[0]);
+            fast_segment(&w, f, false, false, j + n[0], mask, n[1]);
         }
         j += n[0] + n[1];
         mask += n[0];
     }
 }
 
-ALWAYS void run(cpu_pair_args *args, const flavour f)
+ALWAYS void run(const cpu_pair_args *args, const flavour f)
 {
     cpu_pair_args   copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
     const cpu_form *form = a->form;
@@ -646,25 +401,18 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
         const cpu_part *part = &a->list->part[e];
         atoms_i         i[2 * VF_PARTS];
         force_i         on[2];
-        sums            sum;
 
-        if (!f.two_cuts && part->common != (f.lj == COMMON)) continue;
-        for (k = 0; k < 2 * VF_PARTS; k++) { // not memset: as `rep stos` it takes as long as two tiles
-            force_i *half = on + k / VF_PARTS;
-
-            half->x[k % VF_PARTS] = half->y[k % VF_PARTS] = half->z[k % VF_PARTS] = vf_set(0);
-        }
-        if (f.energy) memset(&sum, 0, sizeof sum);
+        if (part->common != (f.lj == COMMON)) continue;
+        clear_i(on);
         load_i(a, f.lj, part, i);
         // atoms with LJ come first in a cluster (order.c): in water hardly any has more than two
         const int32_t *column = f.lj == COMMON && f.degree != NO_COULOMB ? a->column + 2 * part->super : NULL;
 
         if (column && column[0] < a->few && column[1] < a->few)
-            segments(a, &c, with_few(f), part, i, on, &sum);
+            segments(a, &c, with_few(f), part, i, on);
         else
-            segments(a, &c, f, part, i, on, &sum);
+            segments(a, &c, f, part, i, on);
         store_i(a->force, part->super, on);
-        if (f.energy) finish_sums(&sum, args);
     }
 }
 
@@ -674,18 +422,9 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
         run(args, (flavour){__VA_ARGS__});                                                                   \
     }
 #define KERNELS(rule, LJ)                                                                                    \
-    KERNEL(rule##_force_7, .lj = LJ, .degree = 7)                                                            \
-    KERNEL(rule##_force_9, .lj = LJ, .degree = 9)                                                            \
-    KERNEL(rule##_force_12, .lj = LJ, .degree = 12)                                                          \
-    KERNEL(rule##_force, .lj = LJ, .degree = -1, .two_cuts = true)                                           \
-    KERNEL(rule##_force_s, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = POTENTIAL_SWITCH)           \
-    KERNEL(rule##_force_f, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = FORCE_SWITCH)               \
-    KERNEL(rule##_energy, .lj = LJ, .degree = -1, .two_cuts = true, .energy = true)                          \
-    KERNEL(rule##_energy_s, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = POTENTIAL_SWITCH, .energy = true) \
-    KERNEL(rule##_energy_f, .lj = LJ, .degree = -1, .two_cuts = true, .modifier = FORCE_SWITCH, .energy = true)
-#define ROW(rule)                                                                                            \
-    {rule##_force_7, rule##_force_9, rule##_force_12, rule##_force,   rule##_force_s,                        \
-     rule##_force_f, rule##_energy,  rule##_energy_s, rule##_energy_f}
+    KERNEL(rule##_7, .lj = LJ, .degree = 7)                                                                  \
+    KERNEL(rule##_9, .lj = LJ, .degree = 9)                                                                  \
+    KERNEL(rule##_12, .lj = LJ, .degree = 12)
 
 KERNELS(geometric, CPU_LJ_GEOMETRIC)
 KERNELS(lorentz, CPU_LJ_LORENTZ)
@@ -696,7 +435,8 @@ KERNEL(common_12, .lj = COMMON, .degree = 12)
 KERNEL(common_lj, .lj = COMMON, .degree = NO_COULOMB)
 KERNEL(common_one, .lj = COMMON, .degree = NO_COULOMB, .one = true)
 
-// isa_search.c, of the same level
+// isa_pair_any.c and isa_search.c, of the same level
+extern const cpu_pair_any MDS_ISA_NAME(mds_isa_pair_any);
 int32_t     MDS_ISA_NAME(mds_isa_columns)(const cpu_near *query, const cpu_columns *columns, int32_t c0, int32_t c1, int32_t least, cpu_run *run);
 int32_t     MDS_ISA_NAME(mds_isa_near)(const cpu_near *query, const cpu_run *run, int32_t n, int32_t *j);
 void        MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner);
@@ -708,6 +448,7 @@ const cpu_isa        MDS_ISA_NAME(mds_isa) = {
            .columns = MDS_ISA_NAME(mds_isa_columns),
            .near = MDS_ISA_NAME(mds_isa_near),
            .prune = MDS_ISA_NAME(mds_isa_prune),
-           .pair = {ROW(geometric), ROW(lorentz), ROW(matrix)},
+           .pair = {{geometric_7, geometric_9, geometric_12}, {lorentz_7, lorentz_9, lorentz_12}, {matrix_7, matrix_9, matrix_12}},
+           .any = &MDS_ISA_NAME(mds_isa_pair_any),
            .common = {common_7, common_9, common_12, common_lj, common_one},
 };

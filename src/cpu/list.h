@@ -121,8 +121,8 @@ struct cpu_list {
     double  (*type_lj)[2]; // [n_types + 1] a, b of the combination rule
     bool    *has_lj;       // [n_types + 1] whether it has LJ with any type
     double   charge_scale; // into xq
-    int      kernel_force, kernel_energy;
-    int      kernel_common; // of common clusters, or -1
+    void   (*kernel_force)(cpu_pair_args *), (*kernel_energy)(cpu_pair_args *);
+    int      kernel_common; // of common clusters, CPU_COMMON_..., or -1
     cpu_common *common;
     double   cut_max;      // nm; CPU_EVERYWHERE without a cut-off
     double   radius_outer, radius_inner; // nm

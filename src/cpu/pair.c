@@ -156,14 +156,18 @@ mds_status mds_cpu_pair_set(mds_device *d)
     list->charge_scale = charged ? sqrt(MDS_COULOMB / 8) : 0;
     if (charged) set_coulomb_form(&d->short_range, &list->form);
     set_lj_form(p, &list->form);
-    list->kernel_energy = CPU_ENERGY + modifier;
-    list->kernel_force = CPU_FORCE + modifier;
+    const bool low = list->form.degree_force <= CPU_LOW_FORCE && list->form.degree_pot <= CPU_LOW_POT;
+
+    list->kernel_energy = list->isa->any->kernel[list->rule][modifier][1][low];
+    list->kernel_force = list->isa->any->kernel[list->rule][modifier][0][low];
+    list->kernel_common = -1;
     if (modifier == 0 && cut_lj == cut_q && list->form.degree_force <= 12) {
         const bool edge = !charged || set_force_edge(&d->short_range, &list->form);
+        const int  degree = !edge ? CPU_FORCE_12 : list->form.degree_force <= 7 ? CPU_FORCE_7 : CPU_FORCE_9;
 
-        list->kernel_force = !edge ? CPU_FORCE_12 : list->form.degree_force <= 7 ? CPU_FORCE_7 : CPU_FORCE_9;
+        list->kernel_force = list->isa->pair[list->rule][degree];
+        list->kernel_common = charged ? degree : CPU_COMMON_LJ;
     }
-    list->kernel_common = list->kernel_force > CPU_FORCE_12 ? -1 : charged ? list->kernel_force - CPU_FORCE_7 : CPU_COMMON_LJ;
     mds_cpu_common_forget(list);
     list->cut_max = fmax(cut_lj, cut_q);
     list->radius_outer = fmin(fmax(p->list_radius, list->cut_max), CPU_EVERYWHERE);
@@ -271,7 +275,7 @@ static void run_thread(mds_device *d, int t, mds_work work)
         prune(d, lane);
         lane->seconds = mds_clock() - start;
     }
-    list->isa->pair[list->rule][energy ? list->kernel_energy : list->kernel_force](&args);
+    (energy ? list->kernel_energy : list->kernel_force)(&args);
     if (!energy && args.column) list->isa->common[args.alike ? CPU_COMMON_ONE : list->kernel_common](&args);
     sums->energy[MDS_EN_LJ] += args.energy_lj;
     sums->energy[MDS_EN_COUL] += args.energy_q;
