@@ -15,7 +15,9 @@
 // On a GPU one question is asked: which pair kernel. Its times are the device's own (time_pairs), so that a host that is slow to launch,
 // which it is not in recorded steps, does not blur them. The emulation is never tuned.
 //
-// Time: at most 3 s and 1 % of what the run is expected to take. Rounds shrink to fit, a question that does not fit is left.
+// Time: at most 3 s and 1 % of what the run is expected to take. Where not all of a question fits, first rounds become fewer (steps of a large
+// system scatter less), then candidates: they stand in the order of what is likely to win, so that the last ones are left out. A
+// question of which not even one challenger fits is left.
 #include "engine/engine.h"
 
 #include <math.h>
@@ -23,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CANDIDATES = 6, MAX_ROUNDS = 7, MIN_ROUNDS = 5 };
+enum { MAX_CANDIDATES = 6, MAX_ROUNDS = 7, MIN_ROUNDS = 5, FEW_ROUNDS = 3 };
 static const double  margin = 0.03;   // a challenger must be this much faster
 static const double  too_noisy = 0.2; // spread of the middle half of the same work's times: others use the machine
 static const double  most_seconds = 3;
@@ -47,6 +49,8 @@ typedef struct {
     mds_device *device; // of the present choice
     candidate   now;    // the present choice
     double      began, budget, step; // s; s a step of the present choice
+    double      once;                // s that a sample of it takes
+    int         rounds;              // at least, of the question at hand
     double      first, last;         // s a step of the defaults and of the choice, by the ratios
     int         n_tried, n_questions, n_skipped;
     double      noise;               // the largest of a question
@@ -94,13 +98,14 @@ static mds_status forces(const mds_sim *s, const candidate *c, mds_work work)
     return be->poll(c->device, &done); // what a device was only told to do is not done
 }
 
-/// One sample: a search, a force evaluation that prunes and warms up, then two that count (the better one).
+/// One sample: a search, a force evaluation that prunes and warms up, then two that count (the better one), or one where rounds are few.
 static mds_status sample(const tuner *t, candidate *c, double *seconds)
 {
     const mds_sim   *s = t->sim;
     const mds_domain domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms};
     const int        mesh_every = c->params.mesh_every > 1 ? c->params.mesh_every : 1;
     double           search, prune, plain = INFINITY, fast = INFINITY, began, own[3];
+    const int        looks = t->rounds < MIN_ROUNDS ? 1 : 2;
     int              k;
 
     MDS_TRY(s->be->set(c->device, &c->params));
@@ -117,7 +122,7 @@ static mds_status sample(const tuner *t, candidate *c, double *seconds)
     prune = mds_timer_seconds(MDS_T_PRUNE);
     MDS_TRY(forces(s, c, 0));
     prune = mds_timer_seconds(MDS_T_PRUNE) - prune;
-    for (k = 0; k < 2; k++) {
+    for (k = 0; k < looks; k++) {
         began = mds_clock();
         MDS_TRY(forces(s, c, mesh_every > 1 ? MDS_UNSEEN : 0));
         plain = fmin(plain, mds_clock() - began);
@@ -172,7 +177,7 @@ static mds_status race(tuner *t, candidate *c, int n, int *rounds)
     for (r = 0; r < MAX_ROUNDS; r++) {
         const double began = mds_clock();
 
-        if (r >= MIN_ROUNDS && 4 * round_time > left(t)) break; // the questions after this one want time too
+        if (r >= t->rounds && 4 * round_time > left(t)) break; // the questions after this one want time too
         if (left(t) < 0) t->gave_up = true; // something holds us up: what would be measured is not us
         if (t->gave_up) return MDS_OK;
         for (k = 0; k < n; k++) MDS_TRY(sample(t, &c[k], &c[k].sample[r]));
@@ -214,6 +219,23 @@ static void close_device(tuner *t, candidate *c)
     c->owns = false;
 }
 
+/// How many of n candidates there is time for, in at least t->rounds rounds; `anew`: they need devices of their own. Less than 2: none.
+static int fit(tuner *t, int n, bool anew)
+{
+    const double choose = (anew ? 8 : 2) * t->step; // for every challenger, choosing and opening it
+
+    for (; n > 1; n--)
+        for (t->rounds = MIN_ROUNDS; t->rounds >= FEW_ROUNDS; t->rounds -= MIN_ROUNDS - FEW_ROUNDS)
+            if (n * (t->rounds * t->once + choose) <= left(t)) return n;
+    return n;
+}
+
+/// Whether a challenger beats the winner so far: by the margin, and in all rounds but one (in all of few).
+static bool beats(const candidate *c, const candidate *winner, int rounds)
+{
+    return c->ratio < winner->ratio && c->ratio < 1 - margin && c->wins > rounds - (rounds < MIN_ROUNDS ? 1 : 2);
+}
+
 /// Ask one question: candidates [1, n) against the present choice, which becomes the winner. `anew`: they need devices of their own.
 static mds_status ask(tuner *t, const char *what, candidate *c, int n, bool anew)
 {
@@ -224,8 +246,11 @@ static mds_status ask(tuner *t, const char *what, candidate *c, int n, bool anew
 
     t->n_questions++;
     if (t->gave_up) return MDS_OK;
-    // the rounds, and for every challenger about as much again for choosing and opening it
-    if (n * (MIN_ROUNDS * 4 + (anew ? 8 : 2)) * t->step > left(t) || (anew && s->system.n_atoms > (s->be->time_pairs ? largest_gpu : largest_two))) {
+    const int all = n;
+
+    n = fit(t, n, anew);
+    t->n_skipped += n > 1 && n < all;
+    if (n < 2 || (anew && s->system.n_atoms > (s->be->time_pairs ? largest_gpu : largest_two))) {
         t->n_skipped++;
         return MDS_OK;
     }
@@ -246,10 +271,11 @@ static mds_status ask(tuner *t, const char *what, candidate *c, int n, bool anew
     if (status == MDS_OK && kept > 1) status = race(t, c, kept, &rounds);
     if (status == MDS_OK && kept > 1 && !t->gave_up) {
         for (k = 1; k < kept; k++)
-            if (c[k].ratio < c[winner].ratio && c[k].ratio < 1 - margin && c[k].wins > rounds - 2) winner = k;
+            if (beats(&c[k], &c[winner], rounds)) winner = k;
         line(t, what, c, kept, winner, rounds);
         t->n_tried += kept - 1;
         t->step = median(c[winner].sample, rounds);
+        t->once *= c[winner].ratio;
         t->last *= c[winner].ratio;
         if (winner) {
             t->now = c[winner];
@@ -347,7 +373,7 @@ static mds_status ask_order(tuner *t)
 
 static mds_status ask_interval(tuner *t)
 {
-    static const double factor[] = {0.5, 0.7, 1.4, 2};
+    static const double factor[] = {1.4, 0.7, 2, 0.5}; // the nearest first: the estimator is not far off
     const mds_config   *conf = t->sim->config;
     const int32_t       now = t->now.params.list_interval;
     candidate           c[MAX_CANDIDATES] = {0};
@@ -372,7 +398,7 @@ static mds_status ask_interval(tuner *t)
 static mds_status ask_all(tuner *t, mds_tune_mode mode)
 {
     mds_sim   *s = t->sim;
-    double     first;
+    double     first, began;
     mds_status status;
     bool       good;
 
@@ -383,7 +409,9 @@ static mds_status ask_all(tuner *t, mds_tune_mode mode)
     t->device = t->now.device;
     t->now.owns = false;
     MDS_TRY(sample(t, &t->now, &first)); // pages are touched, lists grow
+    began = mds_clock();
     MDS_TRY(sample(t, &t->now, &t->step));
+    t->once = s->be->time_pairs ? 4 * t->step : mds_clock() - began;
     if (mode == MDS_TUNE_RUN) t->budget = fmin(t->budget, share * (double)s->config->run.steps * t->step);
     t->first = t->last = t->step;
     if (s->be->time_pairs) return ask_kernel(t);
@@ -394,15 +422,24 @@ static mds_status ask_all(tuner *t, mds_tune_mode mode)
     return status;
 }
 
+/// Seconds that a step takes, about: what goes with the atoms, and what goes with the pairs of their list (1e-7 and 2e-7 of water at 0.9 nm).
+static double foreseen_step(const mds_sim *s)
+{
+    const double volume = mds_box_volume(&s->start.box), density = volume > 0 ? s->system.n_atoms / volume : 100;
+    const double cut = fmax(s->params.cut_lj, s->params.cut_q), pairs = cut > 0 ? density * pow(cut + 0.1, 3) / 100 : s->system.n_atoms / 1e2;
+
+    return (1e-7 + 2e-7 * pairs) / s->threads * s->system.n_atoms;
+}
+
 /// *sure false: nothing could be compared; the defaults are kept, and the next run may try again.
 static mds_status measure(mds_sim *s, mds_tune_mode mode, bool *sure)
 {
-    tuner        t = {.sim = s};
-    const double step = (s->be->time_pairs ? 1e-8 : 3e-7 / s->threads) * s->system.n_atoms; // about; s
+    tuner        t = {.sim = s, .rounds = MIN_ROUNDS};
+    const double step = s->be->time_pairs ? 1e-8 * s->system.n_atoms : foreseen_step(s);
     mds_status   status;
 
     if (s->be->time_pairs && mds_config_given(s->config, "backend.isa")) return MDS_OK; // its one question is answered
-    if (40 * step > most_seconds) {
+    if (36 * step > most_seconds) { // two samples first, then few rounds of two
         mds_text_add(&s->choices.tuning, "tuning: the system is too large to compare anything in %.0f s\n", most_seconds);
         return MDS_OK;
     }
@@ -423,7 +460,7 @@ static mds_status measure(mds_sim *s, mds_tune_mode mode, bool *sure)
         return resolve(s, &none, &c, &good);
     }
     mds_text_add(&s->choices.tuning, "tuning took %.2f s for %d candidates: %.3f of the time of a step without it%s\n", mds_clock() - t.began, t.n_tried,
-                 t.last / t.first, t.n_skipped ? "; there was no time for all questions" : "");
+                 t.last / t.first, t.n_skipped ? "; there was no time for all candidates" : "");
     return MDS_OK;
 }
 
