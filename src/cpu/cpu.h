@@ -121,7 +121,8 @@ void       mds_cpu_vsite_spread(mds_device *device, mds_work work); // f of the 
 mds_status mds_cpu_excluded_open(mds_device *device);
 void       mds_cpu_excluded_close(mds_device *device);
 mds_status mds_cpu_excluded_remap(mds_device *device);
-void       mds_cpu_excluded(mds_device *device, mds_work work);    // mesh correction of excluded pairs and self energy, in double
+void       mds_cpu_excluded_begin(mds_device *device, mds_work work); // mesh correction of excluded pairs and self energy, in double: what is due,
+void       mds_cpu_excluded_share(mds_device *device, int thread);    // and thread `thread`'s share of it
 void       mds_cpu_excluded_again(mds_device *device, double weight); // its forces once more, times weight
 mds_status mds_cpu_mesh_open(mds_device *device);
 void       mds_cpu_mesh_close(mds_device *device);

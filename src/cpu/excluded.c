@@ -38,6 +38,9 @@ struct cpu_excluded {
     mds_num_split  kind;
     double         cut, shape;
     bool           ready;
+    // of this step
+    excluded_frame frame;
+    bool           due, triples_due;
 };
 
 // ---------------------------------------------------------------------------------------------------- life
@@ -244,51 +247,63 @@ static void refresh(mds_device *d)
     e->ready = true;
 }
 
-static void run(mds_device *d, mds_work work, double weight)
+/// What is due, for all threads.
+static void prepare(mds_device *d, mds_work work, double weight)
 {
-    const double        cut = d->params.cut_q;
-    cpu_excluded       *e = d->excluded;
-    const excluded_frame frame = {.images = mds_images_of(&d->box),
-                                  .range = &e->range,
-                                  .split = &d->split,
-                                  .cut2 = cut * cut,
-                                  .inv_cut = 1 / cut,
-                                  .inv_cut2 = 1 / (cut * cut),
-                                  .inv_cut3 = 1 / (cut * cut * cut),
-                                  .weight = weight,
-                                  .sums = work & (MDS_ENERGY | MDS_VIRIAL),
-                                  .far = d->params.coulomb == MDS_COULOMB_PME};
-    const int            threads = d->n_threads;
+    const double  cut = d->params.cut_q;
+    cpu_excluded *e = d->excluded;
 
-    if (d->params.coulomb != MDS_COULOMB_PME && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return;
     refresh(d);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int t = 0; t < threads; t++) {
-        const cpu_bonded *b = &e->blocks;
-        const int64_t     batches = n_batches(e);
-
-        if (!(e->rigid && (work & MDS_UNSEEN)))
-            e->kernels->triples(&frame, &e->triples, (int32_t)(batches * t / threads), (int32_t)(batches * (t + 1) / threads),
-                                (const double(*)[3])d->x, d->f_thread[t], &d->sums[t]);
-        for (int32_t k = b->n_blocks ? b->first_block[t] : 0; b->n_blocks && k < b->first_block[t + 1]; k++) {
-            const bonded_block *block = &b->block[k];
-
-            mds_cpu_bonded_rows_in(block, b->slot, (const double(*)[3])d->x, b->x[t], b->f[t]);
-            for (int32_t r = 0; r < block->n_runs; r++)
-                e->kernels->pairs(&frame, &b->run[block->first_run + r], b->x[t], b->f[t], &d->sums[t]);
-            mds_cpu_bonded_rows_out(block, b->slot, b->f[t], d->f_thread[t]);
-        }
-    }
-    d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * e->sum_q2 * (frame.far ? d->split.self : 0.5 * e->range.pot[0] / cut);
+    e->frame = (excluded_frame){.images = mds_images_of(&d->box),
+                                .range = &e->range,
+                                .split = &d->split,
+                                .cut2 = cut * cut,
+                                .inv_cut = 1 / cut,
+                                .inv_cut2 = 1 / (cut * cut),
+                                .inv_cut3 = 1 / (cut * cut * cut),
+                                .weight = weight,
+                                .sums = work & (MDS_ENERGY | MDS_VIRIAL),
+                                .far = d->params.coulomb == MDS_COULOMB_PME};
+    e->due = true;
+    e->triples_due = !(e->rigid && (work & MDS_UNSEEN));
+    d->sums[0].energy[MDS_EN_COUL] -= MDS_COULOMB * e->sum_q2 * (e->frame.far ? d->split.self : 0.5 * e->range.pot[0] / cut);
 }
 
-void mds_cpu_excluded(mds_device *d, mds_work work)
+void mds_cpu_excluded_begin(mds_device *d, mds_work work)
 {
-    if ((work & MDS_FAST) && d->params.coulomb == MDS_COULOMB_PME) return; // goes with the mesh, whose share it takes back
-    run(d, work, d->params.coulomb == MDS_COULOMB_PME ? mds_cpu_slow_weight(d, work) : 1);
+    const bool mesh = d->params.coulomb == MDS_COULOMB_PME;
+
+    d->excluded->due = false;
+    if (!mesh && d->params.coulomb != MDS_COULOMB_REACTION_FIELD) return;
+    if (mesh && (work & MDS_FAST)) return; // goes with the mesh, whose share it takes back
+    prepare(d, work, mesh ? mds_cpu_slow_weight(d, work) : 1);
+}
+
+void mds_cpu_excluded_share(mds_device *d, int t)
+{
+    cpu_excluded     *e = d->excluded;
+    const cpu_bonded *b = &e->blocks;
+    const int64_t     batches = n_batches(e), threads = d->n_threads;
+
+    if (!e->due) return;
+    if (e->triples_due)
+        e->kernels->triples(&e->frame, &e->triples, (int32_t)(batches * t / threads), (int32_t)(batches * (t + 1) / threads),
+                            (const double(*)[3])d->x, d->f_thread[t], &d->sums[t]);
+    for (int32_t k = b->n_blocks ? b->first_block[t] : 0; b->n_blocks && k < b->first_block[t + 1]; k++) {
+        const bonded_block *block = &b->block[k];
+
+        mds_cpu_bonded_rows_in(block, b->slot, (const double(*)[3])d->x, b->x[t], b->f[t]);
+        for (int32_t r = 0; r < block->n_runs; r++)
+            e->kernels->pairs(&e->frame, &b->run[block->first_run + r], b->x[t], b->f[t], &d->sums[t]);
+        mds_cpu_bonded_rows_out(block, b->slot, b->f[t], d->f_thread[t]);
+    }
 }
 
 void mds_cpu_excluded_again(mds_device *d, double weight)
 {
-    run(d, 0, weight);
+    const int threads = d->n_threads;
+
+    prepare(d, 0, weight);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++) mds_cpu_excluded_share(d, t);
 }

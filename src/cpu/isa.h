@@ -20,7 +20,7 @@ typedef struct {
     int64_t first;    // tile, from here on in the chunk
     int32_t n;        // tiles
     int32_t super;
-    int32_t weight;   // cost estimate, 1
+    int32_t weight;   // what pruning it costs, in tiles
     int32_t n_masked; // tiles that need a mask in one of their halves
     int8_t  image[4]; // box vectors to add to i
 } cpu_entry;
@@ -32,6 +32,7 @@ enum { CPU_BOTH_MASKED, CPU_BOTH, CPU_A_MASKED, CPU_A, CPU_B_MASKED, CPU_B, CPU_
 typedef struct {
     double  t[3];       // nm, to add to the positions of i: image and difference of origins
     int32_t super;
+    int32_t weight;     // what its tiles cost the kernel; 0 until it is known
     int64_t first;      // into j
     int64_t first_mask; // into mask
     int32_t common;     // 1: all its clusters are common ones (common.c)

@@ -111,7 +111,7 @@ static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, con
                          .super = super,
                          .image = {image[0], image[1], image[2]},
                          .n = n,
-                         .weight = CPU_WEIGHT_ENTRY + (CPU_WEIGHT_TILE + 2 * CPU_WEIGHT_HALF) * n};
+                         .weight = CPU_WEIGHT_PRUNE + n};
     for (int32_t k = 0; k < n; k++) {
         const uint32_t excluded = lane->excluded[j[k]];
 

@@ -18,6 +18,8 @@ enum {
 
 /// Cost of a part of an entry, of a tile and of each half of it, in units of an eighth of half a tile's arithmetic.
 enum { CPU_WEIGHT_HALF = 8, CPU_WEIGHT_TILE = 5, CPU_WEIGHT_ENTRY = 40 };
+/// Cost of pruning an entry beside that of its tiles, in tiles.
+enum { CPU_WEIGHT_PRUNE = 6 };
 
 /// Stands for "no cut-off": larger than any distance, and its square is a float. nm
 #define CPU_EVERYWHERE 4e9
@@ -41,10 +43,19 @@ typedef struct {
     size_t     n_entries, n_tiles, cap_entry, cap_tile;
 } cpu_chunk;
 
-/// What one thread needs: scratch while the list is built, then its share of the outer list and its inner list.
+/// A place between two parts of the inner lists.
+typedef struct {
+    int     lane;
+    int32_t part;
+} cpu_cut;
+
+/// What one thread needs: scratch while the list is built, then its share of the outer list, the inner list that it makes of that, and its
+/// share of all inner lists.
 typedef struct {
     size_t    first_chunk, first_entry, end_chunk, end_entry; // outer entries: from first up to end, not included
     cpu_inner inner;
+    int64_t   weight;     // of its parts
+    cpu_cut   begin, end; // parts of all lanes, in order: from begin up to end, not included
     uint32_t *scratch;  // [MDS_PRUNE_SCRATCH(tiles of the longest entry)] for pruning one entry
     uint32_t *excluded; // [n_clusters] bits of excluded pairs with the super at hand; all 0 between supers
     cpu_run  *run;      // [n_columns + 16] where clusters near the super and image at hand may be

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs: constants of the forms, choice of the kernel, pruning, and the threads.
 //
-// Every thread owns a contiguous share of the outer list, dealt anew after the first pruning, which knows better what entries
-// cost than their boxes do. When pruning is due (search.c decides by displacements) it first
-// makes its inner list from that share, then runs the kernel over it into its own force lines; energies and the virial
-// go to its own sums. Nothing is shared, so the result depends on the number of threads and not on their timing.
+// Every thread owns a contiguous share of the outer list, and when pruning is due (search.c decides by displacements) makes an inner list
+// from it. What its parts will cost is known then, and they are dealt anew: thread t takes a contiguous share of all parts, in thread order,
+// of equal cost, whoever made them. It runs the kernel over them and the excluded pairs that are its own, into its own force lines;
+// energies and the virial go to its own sums. Nothing is shared, so the result depends on the number of threads and not on their timing.
 #include "cpu/list.h"
 
 #include "base/units.h"
@@ -179,20 +179,21 @@ mds_status mds_cpu_pair_set(mds_device *d)
 
 // ----------------------------------------------------------------------------------------------- the stage
 
-/// Weight of an entry by what the kernel will do for it: its parts of the inner list, from part `first` on.
-static int32_t weigh(const cpu_inner *inner, int32_t first)
+/// What the kernel will do for the parts of an inner list from part `first` on: weighs each and returns the sum.
+static int64_t weigh(cpu_inner *inner, int32_t first)
 {
-    enum { BY_RULE = 4 }; // a tile that finds its parameters by the rule costs so much of itself more
-    int32_t weight = 0;
+    enum { BY_RULE = 3 }; // a tile that finds its parameters by the rule costs so much of itself more
+    int64_t sum = 0;
 
     for (int32_t p = first; p < inner->n_parts; p++) {
         int32_t tiles = 0;
 
         for (int s = 0; s < CPU_N_SEGMENTS; s++)
             tiles += inner->part[p].n[s] * (CPU_WEIGHT_TILE + CPU_WEIGHT_HALF * (s <= CPU_BOTH ? 2 : 1));
-        weight += CPU_WEIGHT_ENTRY + tiles + (inner->part[p].common ? 0 : tiles / BY_RULE);
+        inner->part[p].weight = CPU_WEIGHT_ENTRY + tiles + (inner->part[p].common ? 0 : tiles / BY_RULE);
+        sum += inner->part[p].weight;
     }
-    return weight;
+    return sum;
 }
 
 /// This thread's inner list from its share of the outer one.
@@ -204,6 +205,7 @@ static void prune(const mds_device *d, cpu_lane *lane)
     size_t          c = lane->first_chunk, e = lane->first_entry;
 
     mds_cpu_common_parts(list, &common);
+    lane->weight = 0;
     lane->inner.n_parts = 0;
     lane->inner.n_j = lane->inner.n_mask = 0;
     for (; c < list->n_chunks && (c < lane->end_chunk || (c == lane->end_chunk && lane->end_entry > 0)); c++, e = 0) {
@@ -216,7 +218,7 @@ static void prune(const mds_device *d, cpu_lane *lane)
             const int32_t part = lane->inner.n_parts;
             double        t[3];
 
-            if (!of.n) continue;
+            if (!of.n) continue; // of no weight
             mds_cpu_list_translation(list, entry->image, entry->super, of.tile[0].j / 2, t);
             const cpu_exact query = {.xq = list->xq_prune,
                                      .radius2 = r * r,
@@ -227,7 +229,8 @@ static void prune(const mds_device *d, cpu_lane *lane)
             list->isa->prune(&query, &of, lane->scratch, &lane->inner);
             entry->n = of.n;
             entry->n_masked = of.n_masked;
-            if (list->boxes_only) entry->weight = weigh(&lane->inner, part);
+            entry->weight = CPU_WEIGHT_PRUNE + of.n;
+            lane->weight += weigh(&lane->inner, part);
         }
     }
 }
@@ -253,13 +256,38 @@ static mds_status grow_parts(mds_device *d)
     return MDS_OK;
 }
 
-static void run_thread(mds_device *d, int t, mds_work work)
+/// Where thread t's share of all parts begins: at the first part with `t` of n_threads of the weight before it.
+static cpu_cut cut_at(const cpu_list *list, int t, int n_threads)
 {
-    cpu_list     *list = d->list;
-    cpu_lane     *lane = &list->lane[t];
-    cpu_sums     *sums = &d->sums[t];
+    int64_t all = 0, before;
+    int     l;
+    int32_t p;
+
+    for (l = 0; l < n_threads; l++) all += list->lane[l].weight;
+    before = all * t / n_threads;
+    for (l = 0; l < n_threads && before >= list->lane[l].weight; l++) before -= list->lane[l].weight;
+    if (l == n_threads) return (cpu_cut){n_threads, 0};
+    for (p = 0; before > 0; p++) before -= list->lane[l].inner.part[p].weight;
+    return (cpu_cut){l, p};
+}
+
+/// Thread t's inner list and the clock.
+static void prune_thread(mds_device *d, int t)
+{
+    const double start = mds_clock();
+
+    prune(d, &d->list->lane[t]);
+    d->list->lane[t].seconds = mds_clock() - start;
+}
+
+/// The pairs of parts [first, end) of a lane.
+static void run_parts(mds_device *d, const cpu_lane *lane, int32_t first, int32_t end, int t, mds_work work)
+{
+    cpu_list       *list = d->list;
+    cpu_sums       *sums = &d->sums[t];
+    const cpu_inner inner = {.part = lane->inner.part + first, .j = lane->inner.j, .mask = lane->inner.mask, .n_parts = end - first};
     cpu_pair_args args = {.form = &list->form,
-                          .list = &lane->inner,
+                          .list = &inner,
                           .xq = d->xq,
                           .lj = list->lj,
                           .type = list->type,
@@ -269,18 +297,29 @@ static void run_thread(mds_device *d, int t, mds_work work)
     int           k, l;
 
     mds_cpu_common_parts(list, &args);
-    if (list->prune_due) {
-        const double start = mds_clock();
-
-        prune(d, lane);
-        lane->seconds = mds_clock() - start;
-    }
     (energy ? list->kernel_energy : list->kernel_force)(&args);
     if (!energy && args.column) list->isa->common[args.alike ? CPU_COMMON_ONE : list->kernel_common](&args);
     sums->energy[MDS_EN_LJ] += args.energy_lj;
     sums->energy[MDS_EN_COUL] += args.energy_q;
     for (k = 0; k < 3; k++)
         for (l = 0; l < 3; l++) sums->virial[k][l] += args.virial[k < l ? k : l][k < l ? l : k];
+}
+
+/// Thread t's share of the pairs, interacting and excluded.
+static void run_thread(mds_device *d, int t, mds_work work)
+{
+    cpu_list *list = d->list;
+
+    if (list->prune_due) list->lane[t].begin = cut_at(list, t, d->n_threads), list->lane[t].end = cut_at(list, t + 1, d->n_threads);
+    const cpu_cut begin = list->lane[t].begin, end = list->lane[t].end;
+
+    for (int l = begin.lane; l <= end.lane && l < d->n_threads; l++) {
+        const cpu_lane *lane = &list->lane[l];
+        const int32_t   from = l == begin.lane ? begin.part : 0, to = l == end.lane ? end.part : lane->inner.n_parts;
+
+        if (from < to) run_parts(d, lane, from, to, t, work);
+    }
+    mds_cpu_excluded_share(d, t);
 }
 
 mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
@@ -293,17 +332,18 @@ mds_status mds_cpu_pair(mds_device *d, mds_where where, mds_work work)
     if (list->prune_due) {
         MDS_TRY(mds_cpu_common_find(d));
         MDS_TRY(grow_parts(d));
+#pragma omp parallel for schedule(static, 1) num_threads(d->n_threads)
+        for (t = 0; t < d->n_threads; t++) prune_thread(d, t);
     }
+    mds_cpu_excluded_begin(d, work);
 #pragma omp parallel for schedule(static, 1) num_threads(d->n_threads)
     for (t = 0; t < d->n_threads; t++) run_thread(d, t, work);
     if (list->prune_due) {
         mds_timer_add(MDS_T_PRUNE, list->lane[0].seconds);
         list->n_prunes++;
-        // by positions of the search alone, so a resumed run deals alike; weights by boxes leave threads some 4 in 100 apart
-        if (list->boxes_only) MDS_TRY(mds_cpu_list_deal(d));
+        if (list->boxes_only) MDS_TRY(mds_cpu_list_deal(d)); // what the first pruning has left
         list->prune_due = list->boxes_only = false;
     }
-    mds_cpu_excluded(d, work);
     return MDS_OK;
 }
 
