@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mesh.c and the kernels of isa_mesh.c share. The kernels are compiled once per ISA level; the one
+// What mesh.c and the kernels of isa_mesh.c share. Axes are the mesh's own: y, x, z of the box (mesh.c). The kernels
+// are compiled once per ISA level; the one
 // symbol each object shows is its table.
 #ifndef MDS_CPU_ISA_MESH_H
 #define MDS_CPU_ISA_MESH_H
@@ -18,7 +19,7 @@ typedef struct {
 
 /// Positions to mesh coordinates.
 typedef struct {
-    double  inv[3][3]; // [d][k]: part of the box u_k = sum_d x_d inv[d][k], 1
+    double  inv[3][3]; // [d][k]: part of the box along axis k, u_k = sum_d x_d inv[d][k], 1
     int32_t n[3];
     int32_t row, plane; // floats of a padded row and plane
     int32_t centre;     // plane that `low` and `high` are counted from
@@ -33,7 +34,7 @@ typedef struct {
     int32_t           row, plane; // floats
     int32_t           split, before, after; // a start below `split` is moved by `before` floats, another by `after`
     const float      *theta;                // [order][8] weights of the points (second index) as powers of w - 1/2
-    float             scale[3][3];          // gather: [k][l] from grid units to Cartesian, lower triangular
+    float             scale[3][3];          // gather: [k][l] from grid units along x, y, z of the box to Cartesian, lower triangular
     float            *line;                 // gather: force lines of the first block's clusters, added to
 } mesh_job;
 

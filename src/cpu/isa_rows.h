@@ -109,8 +109,8 @@ ALWAYS void NAME(gather_atom)(const view *v, int order, const mesh_block *block,
         fz = NAME(add)(fz, w[0][a][i], s);
         plane += v->plane;
     }
-    part[0][i] = NAME(product)(fx, z);
-    part[1][i] = NAME(product)(fy, z);
+    part[1][i] = NAME(product)(fx, z); // along the first axis of the mesh, y
+    part[0][i] = NAME(product)(fy, z);
     part[2][i] = NAME(product)(fz, dz);
 }
 

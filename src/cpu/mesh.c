@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Smooth particle-mesh Ewald on threads [essmann1995]. Formulas: docs/theory/mesh.md; kernels: isa_mesh.c.
 //
-//   place   cell and offsets of every slot, in double. Slots are in cluster order already: neighbours in memory are
-//           neighbours in space, and nothing is sorted here
+// The mesh's first axis is the box's y, its second one x: slots are in cluster order already, and that goes row by row of
+// columns, y slowest (order.c). So an equal, contiguous share of the slots is a range of planes, and what a thread spreads, transforms
+// first and last, and gathers from is, but for the overlap, its own. Planes of x would give every thread all of them.
+//
+//   place   cell and offsets of every slot, in double. Nothing is sorted here
 //   spread  thread t takes an equal, contiguous share of the slots: its planes are a short range, kept in its own
 //           slab, padded by order - 1 points at the low side of every direction so that no kernel ever wraps
 //   FFT     each plane begins by adding the slabs in thread order, padding folded back (reduce)
@@ -34,6 +37,17 @@ void mds_cpu_mesh_close(mds_device *d)
     mds_free(m->slope);
     mds_free(m);
     d->mesh = NULL;
+}
+
+void mds_cpu_mesh_inverse(const mds_device *d, double inv[3][3])
+{
+    mds_box_inverse(&d->box, inv);
+    for (int k = 0; k < 3; k++) {
+        const double x = inv[k][0];
+
+        inv[k][0] = inv[k][1];
+        inv[k][1] = x;
+    }
 }
 
 const isa_mesh *mds_cpu_mesh_kernels(const char *level)
@@ -87,6 +101,7 @@ static void weight_table(int order, float theta[MESH_MAX_ORDER][8])
 mds_status mds_cpu_mesh_set(mds_device *d)
 {
     const mds_params *p = &d->params;
+    const int32_t     n[3] = {p->grid[1], p->grid[0], p->grid[2]};
     cpu_mesh         *m = d->mesh;
     size_t            modes;
     int               k;
@@ -97,11 +112,11 @@ mds_status mds_cpu_mesh_set(mds_device *d)
         MDS_CHECK(p->grid[k] >= p->order, MDS_E_INPUT, "a mesh of %d points is too small for order %d",
                   (int)p->grid[k], (int)p->order);
     memset(&m->box, 0, sizeof m->box); // the split may have changed: influence factors anew
-    if (m->fft && m->order == p->order && !memcmp(m->n, p->grid, sizeof m->n)) return MDS_OK;
+    if (m->fft && m->order == p->order && !memcmp(m->n, n, sizeof m->n)) return MDS_OK;
     mds_cpu_fft_close(m->fft);
     m->fft = NULL;
-    MDS_TRY(mds_cpu_fft_open(p->grid, d->n_threads, d->isa, &m->fft));
-    memcpy(m->n, p->grid, sizeof m->n);
+    MDS_TRY(mds_cpu_fft_open(n, d->n_threads, d->isa, &m->fft));
+    memcpy(m->n, n, sizeof m->n);
     m->order = p->order;
     m->rows = m->n[1] + m->order - 1;
     m->row = (m->n[2] - 1 + 8 + 7) / 8 * 8; // the last start is n2 - 1, and kernels touch up to 8 floats
@@ -233,7 +248,7 @@ static mds_status spread(mds_device *d)
     mesh_frame    frame = {.n = {m->n[0], m->n[1], m->n[2]}, .row = m->row, .plane = m->rows * m->row};
     int           t;
 
-    mds_box_inverse(&d->box, frame.inv);
+    mds_cpu_mesh_inverse(d, frame.inv);
     // loops over t, not over the team: every share is done however many threads OpenMP gives
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) place(d, frame, t);
@@ -289,7 +304,7 @@ static void gather(mds_device *d, double weight)
         job.slab = m->potential;
         job.line = d->f_thread[t] + (size_t)m->share[t].first * (MESH_BLOCK / CPU_CLUSTER * CPU_LINE);
         for (int k = 0; k < 3; k++)
-            for (int l = 0; l < 3; l++) job.scale[k][l] = (float)(inv[k][l] * m->n[l] * weight);
+            for (int l = 0; l < 3; l++) job.scale[k][l] = (float)(inv[k][l] * d->params.grid[l] * weight);
         m->isa->gather[m->order](&job);
     }
 }

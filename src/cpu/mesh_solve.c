@@ -10,6 +10,7 @@
 // opposite are then given different factors (m_2 = 0 or n/2), both count half. The transform keeps the half with m_1 >= 0, so
 // waves of the other half are looked up as their opposites (images).
 //
+// Indices count along the mesh's own axes, y first (mesh.c); the rule above has the first two directions alike.
 // Factors are kept for a box and made anew when the box has changed.
 #include "cpu/mesh.h"
 
@@ -72,7 +73,7 @@ void mds_cpu_mesh_refresh(mds_device *d)
     int32_t         line;
 
     if (!memcmp(&m->box, &d->box, sizeof m->box)) return;
-    mds_box_inverse(&d->box, inv);
+    mds_cpu_mesh_inverse(d, inv);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
     for (line = 0; line < lines; line++) {
         const int32_t i = line / m->n[2], k = line % m->n[2];
@@ -172,7 +173,7 @@ void mds_cpu_mesh_solve(mds_device *d, mds_work work)
     int           t;
 
     mds_cpu_mesh_refresh(d);
-    mds_box_inverse(&d->box, inv);
+    mds_cpu_mesh_inverse(d, inv);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (t = 0; t < threads; t++) {
         const int32_t end = (int32_t)((int64_t)lines * (t + 1) / threads);

@@ -5,6 +5,9 @@
 #include "backend/backend.h"
 
 #include "base/units.h"
+#ifndef TEST_EMU
+#include "cpu/mesh.h"
+#endif
 #include "stage/poke_mesh.h"
 #include "test.h"
 
@@ -296,6 +299,31 @@ static void box_changes(bool small)
     mds_frame_free(&after);
     end(&s);
 }
+
+#ifndef TEST_EMU
+/// A thread's share of the atoms is a slab of the mesh, not all of it: shares go along the mesh's first axis.
+static void shares_are_slabs(void)
+{
+    const mds_box box = {{{2.9, 0, 0}, {0, 2.7, 0}, {0, 0, 3.1}}};
+    mds_frame     frame = {0};
+    mds_device   *device;
+    setup         s;
+
+    gas(&s, box);
+    set_mesh(&s, MDS_SPLIT_PROLATE, 10, 4, 32, 40, 36);
+    device = opened(backend, &s, 4);
+    forces(backend, device, MESH, &frame);
+    for (int t = 0; t < 4; t++) {
+        TEST_TRUE(device->mesh->share[t].n > 0);
+        // a quarter of 300 atoms falls into two rows of columns at most, of three in this box; an atom reaches 3 planes further.
+        // Across the rows every share would have all 43
+        TEST_TRUE(device->mesh->share[t].planes <= 2 * 40 / 3 + 1 + 3);
+    }
+    backend->close(device);
+    mds_frame_free(&frame);
+    end(&s);
+}
+#endif
 
 #ifdef TEST_EMU
 /// A step under the stop word is no step: nothing of it is left in the mesh, the sums or the forces.
@@ -634,6 +662,9 @@ int main(int argc, char **argv)
     if (!small) converged(triclinic);
     small_mesh();
     box_changes(small);
+#ifndef TEST_EMU
+    shares_are_slabs();
+#endif
 #ifdef TEST_EMU
     one_block(cuboid, small);
     one_block(triclinic, small);
