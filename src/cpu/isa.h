@@ -85,19 +85,18 @@ typedef struct {
 
 /// LJ rules of the kernels.
 enum { CPU_LJ_GEOMETRIC, CPU_LJ_LORENTZ, CPU_LJ_MATRIX, CPU_N_LJ };
-/// Kernels of forces alone, with one cut-off, no modifier of forces, and a polynomial of at most that degree (7: the prolate split at its
-/// default).
-enum { CPU_FORCE_7, CPU_FORCE_9, CPU_FORCE_12, CPU_N_FORCE };
-/// All other cases, by LJ rule, modifier (0: none of forces, 1: potential switch, 2: force switch), whether with energies, and
-/// whether both polynomials are of at most the degrees CPU_LOW_... (the prolate split up to c = 14).
-enum { CPU_N_MODIFIER = 3, CPU_LOW_FORCE = 8, CPU_LOW_POT = 10 };
+/// Kernels with one cut-off: of forces alone, with a polynomial of at most that degree (7: the prolate split at its default); of degree 9 with
+/// a potential switch of LJ or a force switch; with energies too, whose polynomial is at most of degree CPU_LOW_POT.
+enum { CPU_LOW_POT = 10 }; // of the prolate split up to c = 14
+enum { CPU_FORCE_7, CPU_FORCE_9, CPU_FORCE_12, CPU_SWITCHED, CPU_FORCE_SWITCHED, CPU_ENERGY, CPU_N_KIND };
+/// All other cases, by LJ rule, modifier (0: none of forces, 1: potential switch, 2: force switch), and whether with energies.
+enum { CPU_N_MODIFIER = 3 };
 typedef struct {
-    void (*kernel[CPU_N_LJ][CPU_N_MODIFIER][2][2])(cpu_pair_args *args);
+    void (*kernel[CPU_N_LJ][CPU_N_MODIFIER][2])(cpu_pair_args *args);
 } cpu_pair_any;
 
-/// Flavours for parts of common clusters, whatever the rule: as the first three above; LJ without Coulomb; the same where all their
-/// atoms are alike.
-enum { CPU_COMMON_7, CPU_COMMON_9, CPU_COMMON_12, CPU_COMMON_LJ, CPU_COMMON_ONE, CPU_N_COMMON };
+/// Kernels for parts of common clusters, whatever the rule: those above; LJ without Coulomb; the same where all their atoms are alike.
+enum { CPU_COMMON_LJ = CPU_N_KIND, CPU_COMMON_ONE, CPU_N_COMMON };
 
 /// Clusters [first, end), all of one column.
 typedef struct {
@@ -151,7 +150,7 @@ typedef struct {
     /// those without a pair that near leave the entry. scratch: room for MDS_PRUNE_SCRATCH(n).
     void (*prune)(const cpu_exact *query, cpu_tiles *of, uint32_t *scratch, cpu_inner *inner);
     /// `pair` leaves out common parts, which `common` does; `any` does all parts.
-    void (*pair[CPU_N_LJ][CPU_N_FORCE])(cpu_pair_args *args);
+    void (*pair[CPU_N_LJ][CPU_N_KIND])(cpu_pair_args *args);
     void (*common[CPU_N_COMMON])(cpu_pair_args *args);
     const cpu_pair_any *any;
 } cpu_isa;

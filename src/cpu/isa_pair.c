@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pair kernels of one instruction set level for the steps that nobody looks at: forces alone, one cut-off, no modifier of LJ forces.
-// isa_pair_any.c has those for everything else.
+// The pair kernels of one instruction set level for most cases: one cut-off, and forces alone, with or without a modifier of LJ, or with
+// energies and none. isa_pair_any.c has those for everything else.
 //
 // For every inner entry: 8 atoms i are moved by the entry's translation t (in double, rounded once) and stay in registers or
 // near cache while clusters j stream past. A tile's arithmetic, with s = 2/r from one Newton step and r2 = r^2:
@@ -28,6 +28,8 @@
 /// What is fixed when a kernel is compiled.
 typedef struct {
     int  lj, degree; // CPU_LJ_... or COMMON; NO_COULOMB: s = 1/r^2
+    int  modifier;
+    bool energy; // polynomial of the potential: CPU_LOW_POT
     bool few; // COMMON: no LJ in the last two atoms i of a cluster
     bool one; // COMMON, no Coulomb: the same C12 and C6 for all pairs
 } flavour;
@@ -37,6 +39,8 @@ enum { COMMON = CPU_N_LJ, NO_COULOMB = -2 };
 typedef struct {
     vf cut2, beyond_middle, force[13];
     vf c12, c6; // one
+    vf twice_switch, half_inv_width;  // of a modifier; it sees 2r, so that coefficients are scaled
+    vf a12, b12, a6, b6;
 } constants;
 
 /// One vector of pairs on its way: `distances` leaves d, s, left and p; `forces` the force on j in d.
@@ -47,7 +51,8 @@ typedef struct {
     vf p;          // the polynomial, down to some power
 } pairs;
 
-/// Parameters of a vector of pairs: C12 and C6; by the Lorentz rule sigma/4 + sigma/4 and 12 epsilon.
+/// Parameters of a vector of pairs: C12 and C6; by the Lorentz rule, where nothing but the force is wanted of them, sigma/4 + sigma/4 and
+/// 12 epsilon.
 typedef struct {
     vf qq, u, v, c4;
 #if VF_WIDTH == 16
@@ -114,16 +119,22 @@ ALWAYS void distances(const constants *c, const flavour f, const atoms_i *i, int
     EACH(on[k].s = r2[k] * y[k]);
 }
 
-ALWAYS couple parameters(const cpu_form *form, int lj, const atoms_i *i, const atoms_j *j)
+/// Whether LJ goes by the short way of the Lorentz rule.
+ALWAYS bool is_short(const flavour f)
+{
+    return f.lj == CPU_LJ_LORENTZ && f.modifier == PLAIN && !f.energy;
+}
+
+ALWAYS couple parameters(const cpu_form *form, const flavour f, const atoms_i *i, const atoms_j *j)
 {
     couple p = {.c4 = vf_set(0)};
 
     p.qq = i->q * j->q;
-    if (lj == CPU_LJ_LORENTZ) {
+    if (is_short(f)) {
         p.u = i->a + j->a;
         p.v = i->b * j->b;
     } else {
-        coefficients(form, lj, i, j, &p.u, &p.v, &p.c4);
+        coefficients(form, f.lj, i, j, &p.u, &p.v, &p.c4);
     }
     return p;
 }
@@ -147,8 +158,53 @@ ALWAYS bool has_lj(const flavour f, int part)
     return !f.few || 2 * part < VF_PARTS;
 }
 
-/// Forces of n vectors, parts part[0], part[1] of their tiles.
-ALWAYS void forces(const constants *c, const flavour f, bool masked, const int part[2], const couple *of, pairs *on, const int n)
+/// LJ F/r with a modifier, from that without.
+ALWAYS vf modified(const constants *c, const flavour f, const couple *of, const pairs *on, vf s2, vf force)
+{
+    const vf t = vf_max((c->cut2 - on->left) * on->s - c->twice_switch, vf_set(0)); // 2 (r - rs)
+    const vf s6 = s2 * s2 * s2;
+
+    if (f.modifier == FORCE_SWITCH) return force + on->s * (t * t) * (of->u * (c->a12 + c->b12 * t) - of->v * (c->a6 + c->b6 * t));
+    const vf u = t * c->half_inv_width, u2 = u * u, level = 1.0f - u2 * u * (10.0f - u * (15.0f - 6.0f * u));
+    const vf slope = c->half_inv_width * u2 * (u * (60.0f - 30.0f * u) - 30.0f) * on->s;
+
+    return force * level - s6 * (of->u * s6 * (1.0f / 3) - of->v * (2.0f / 3)) * slope;
+}
+
+/// Energies of a vector of pairs.
+ALWAYS void add_energy(const constants *c, const cpu_form *form, const flavour f, bool masked, const couple *of, const pairs *on, vf s2,
+                       sums *sum)
+{
+    const vf s4 = s2 * s2, s6 = s4 * s2, v = c->beyond_middle - on->left;
+    vf       p = vf_set(form->pot[CPU_LOW_POT]), lj = s6 * (of->u * s6 * (1.0f / 3) - of->v * (2.0f / 3));
+    int      k;
+
+#pragma GCC unroll 16
+    for (k = CPU_LOW_POT - 1; k >= 0; k--) p = p * v + vf_set(form->pot[k]);
+    lj -= of->u * vf_set(form->shift12) - of->v * vf_set(form->shift6);
+    if (f.lj == CPU_LJ_MATRIX) lj -= of->c4 * s4;
+    p = vf_keep_positive(on->left, of->qq * (4.0f * on->s - p));
+    lj = vf_keep_positive(on->left, lj);
+    sum->q += masked ? vf_keep(on->mask, p) : p;
+    sum->lj += masked ? vf_keep(on->mask, lj) : lj;
+}
+
+/// r (x) f of a vector of pairs with force F/r.
+ALWAYS void add_virial(const pairs *on, vf force, sums *sum)
+{
+    const vf x = force * on->dx, y = force * on->dy, z = force * on->dz;
+
+    sum->xx += on->dx * x;
+    sum->xy += on->dx * y;
+    sum->xz += on->dx * z;
+    sum->yy += on->dy * y;
+    sum->yz += on->dy * z;
+    sum->zz += on->dz * z;
+}
+
+/// Forces of n vectors, parts part[0], part[1] of their tiles; energies and virial into sum.
+ALWAYS void forces(const constants *c, const cpu_form *form, const flavour f, bool masked, const int part[2], const couple *of, pairs *on,
+                   sums *sum, const int n)
 {
     const bool lj[2] = {has_lj(f, part[0]), has_lj(f, part[1])};
     vf         s2[2], p[2], w[2], w6[2], e[2], force[2], v[2];
@@ -161,7 +217,7 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const int p
         EACH(s2[k] = on[k].s * on[k].s);
         EACH(p[k] = on[k].p);
     }
-    if (f.lj == CPU_LJ_LORENTZ) { // the short way to the end: e w6 and w6 - 1/2 side by side
+    if (is_short(f)) { // the short way to the end: e w6 and w6 - 1/2 side by side
         EACH(w[k] = of[k].u * on[k].s);
         EACH(w[k] = w[k] * w[k]);
         EACH(w6[k] = w[k] * w[k]);
@@ -188,11 +244,18 @@ ALWAYS void forces(const constants *c, const flavour f, bool masked, const int p
         } else {
             EACH(p[k] = of[k].qq * p[k]);
             if (f.lj == CPU_LJ_MATRIX) EACH(p[k] = p[k] - of[k].c4 * (w[k] * s2[k]));
-            EACH(force[k] = p[k]; if (lj[k]) force[k] = e[k] * w6[k] + p[k]);
+            if (f.modifier != PLAIN)
+                EACH(force[k] = p[k] + modified(c, f, &of[k], &on[k], s2[k], e[k] * w6[k]));
+            else
+                EACH(force[k] = p[k]; if (lj[k]) force[k] = e[k] * w6[k] + p[k]);
         }
     }
     EACH(force[k] = vf_keep_positive(on[k].left, force[k]));
     if (masked) EACH(force[k] = vf_keep(on[k].mask, force[k]));
+    if (f.energy) {
+        EACH(add_energy(c, form, f, masked, &of[k], &on[k], s2[k], sum));
+        EACH(add_virial(&on[k], force[k], sum));
+    }
     EACH(on[k].dx = vf_product(force[k], on[k].dx));
     EACH(on[k].dy = vf_product(force[k], on[k].dy));
     EACH(on[k].dz = vf_product(force[k], on[k].dz));
@@ -205,6 +268,7 @@ typedef struct {
     const atoms_i       *i;      // of A and B, or of the half at hand
     const float         *row[2]; // of the table of common tiles, of the same halves
     force_i             *on;
+    sums                *sum;
 } work;
 
 ALWAYS void add_i(force_i *on, int part, const pairs *from)
@@ -242,7 +306,7 @@ ALWAYS void find_parameters(const work *w, const flavour f, const int half[2], c
 
         load_parameters(a, f.lj, list[0], &j[0]);
         if (dj) load_parameters(a, f.lj, list[dj], &j[1]);
-        EACH(of[k] = parameters(a->form, f.lj, &w->i[half[k] * VF_PARTS + part[k]], &j[k * dj]));
+        EACH(of[k] = parameters(a->form, f, &w->i[half[k] * VF_PARTS + part[k]], &j[k * dj]));
     }
 }
 
@@ -277,7 +341,7 @@ ALWAYS void end_turn(const work *w, const flavour f, bool both, bool masked, con
     find_parameters(w, f, half, part, list, !both && n > 1, of, n);
     if (masked) on[0].mask = vm_of_tile(mask[0], 0);
     if (masked && n > 1) on[1].mask = vm_of_tile(both ? mask[0] >> 16 : mask[1], 0);
-    forces(w->c, f, masked, part, of, on, n);
+    forces(w->c, w->args->form, f, masked, part, of, on, w->sum, n);
     add_i(w->on, 0, &on[0]);
     if (n > 1) add_i(both ? w->on + 1 : w->on, 0, &on[1]);
     if (both) {
@@ -341,7 +405,7 @@ ALWAYS void fast_segment(const work *w, const flavour f, bool both, bool masked,
                 find_parameters(w, f, half, part, list + k, 0, of, 2);
                 if (masked) on[0].mask = vm_of_tile(mask[k] >> (16 * h), p);
                 if (masked) on[1].mask = vm_of_tile(mask[k] >> (16 * h), p + 1);
-                forces(w->c, f, masked, part, of, on, 2);
+                forces(w->c, w->args->form, f, masked, part, of, on, w->sum, 2);
                 add_i(w->on + h, p, &on[0]);
                 add_i(w->on + h, p + 1, &on[1]);
                 x += on[0].dx + on[1].dx;
@@ -360,7 +424,8 @@ ALWAYS flavour with_few(flavour f)
 }
 
 /// All six segments of an entry.
-ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f, const cpu_part *part, const atoms_i *i, force_i *on)
+ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f, const cpu_part *part, const atoms_i *i, force_i *on,
+                     sums *sum)
 {
     const int32_t  *j = a->list->j + part->first;
     const uint32_t *mask = a->list->mask + part->first_mask;
@@ -369,7 +434,7 @@ ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f
     for (int half = -1; half < 2; half++) { // -1: both
         const int32_t *n = &part->n[2 * (half + 1)];
         const int      h = half < 0 ? 0 : half;
-        work           w = {a, c, i + h * VF_PARTS, {NULL, NULL}, on + h};
+        work           w = {a, c, i + h * VF_PARTS, {NULL, NULL}, on + h, sum};
 
         for (k = 0; k < 2 && f.lj == COMMON && !f.one; k++)
             w.row[k] = a->table + (size_t)a->column[2 * part->super + (half < 0 ? k : h)] * (size_t)a->n_common;
@@ -385,35 +450,55 @@ ALWAYS void segments(const cpu_pair_args *a, const constants *c, const flavour f
     }
 }
 
-ALWAYS void run(const cpu_pair_args *args, const flavour f)
+/// Constants of a kernel.
+ALWAYS constants constants_of(const cpu_pair_args *a, const flavour f)
 {
-    cpu_pair_args   copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
     const cpu_form *form = a->form;
     constants       c = {.cut2 = vf_set(form->cut2), .beyond_middle = vf_set(form->cut2 - form->middle)};
-    int32_t         e, k;
 
     if (f.one) {
         c.c12 = vf_set(a->table[16]);
         c.c6 = vf_set(a->table[32]);
     }
-    for (k = 0; k <= f.degree; k++) c.force[k] = vf_set(f.degree <= 9 ? form->force_edge[k] : form->force[k]);
+    for (int k = 0; k <= f.degree; k++) c.force[k] = vf_set(f.degree <= 9 ? form->force_edge[k] : form->force[k]);
+    c.twice_switch = vf_set(2 * form->lj_switch);
+    c.half_inv_width = vf_set(form->inv_width / 2);
+    c.a12 = vf_set(form->a12 / 8);
+    c.b12 = vf_set(form->b12 / 16);
+    c.a6 = vf_set(form->a6 / 8);
+    c.b6 = vf_set(form->b6 / 16);
+    return c;
+}
+
+ALWAYS void run(cpu_pair_args *args, const flavour f)
+{
+    cpu_pair_args   copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
+    const constants c = constants_of(a, f);
+    totals          all = {0};
+    int32_t         e;
+
     for (e = 0; e < a->list->n_parts; e++) {
         const cpu_part *part = &a->list->part[e];
         atoms_i         i[2 * VF_PARTS];
         force_i         on[2];
+        sums            sum;
 
         if (part->common != (f.lj == COMMON)) continue;
         clear_i(on);
+        if (f.energy) clear_sums(&sum);
         load_i(a, f.lj, part, i);
         // atoms with LJ come first in a cluster (order.c): in water hardly any has more than two
-        const int32_t *column = f.lj == COMMON && f.degree != NO_COULOMB ? a->column + 2 * part->super : NULL;
+        const bool     plain = f.modifier == PLAIN && !f.energy;
+        const int32_t *column = f.lj == COMMON && f.degree != NO_COULOMB && plain ? a->column + 2 * part->super : NULL;
 
         if (column && column[0] < a->few && column[1] < a->few)
-            segments(a, &c, with_few(f), part, i, on);
+            segments(a, &c, with_few(f), part, i, on, &sum);
         else
-            segments(a, &c, f, part, i, on);
+            segments(a, &c, f, part, i, on, &sum);
         store_i(a->force, part->super, on);
+        if (f.energy) add_lanes(&sum, &all);
     }
+    if (f.energy) finish(&all, args);
 }
 
 #define KERNEL(name, ...)                                                                                    \
@@ -424,14 +509,16 @@ ALWAYS void run(const cpu_pair_args *args, const flavour f)
 #define KERNELS(rule, LJ)                                                                                    \
     KERNEL(rule##_7, .lj = LJ, .degree = 7)                                                                  \
     KERNEL(rule##_9, .lj = LJ, .degree = 9)                                                                  \
-    KERNEL(rule##_12, .lj = LJ, .degree = 12)
+    KERNEL(rule##_12, .lj = LJ, .degree = 12)                                                                \
+    KERNEL(rule##_switched, .lj = LJ, .degree = 9, .modifier = POTENTIAL_SWITCH)                             \
+    KERNEL(rule##_force_switched, .lj = LJ, .degree = 9, .modifier = FORCE_SWITCH)                           \
+    KERNEL(rule##_energy, .lj = LJ, .degree = 9, .energy = true)
+#define ROW(rule) rule##_7, rule##_9, rule##_12, rule##_switched, rule##_force_switched, rule##_energy
 
 KERNELS(geometric, CPU_LJ_GEOMETRIC)
 KERNELS(lorentz, CPU_LJ_LORENTZ)
 KERNELS(matrix, CPU_LJ_MATRIX)
-KERNEL(common_7, .lj = COMMON, .degree = 7)
-KERNEL(common_9, .lj = COMMON, .degree = 9)
-KERNEL(common_12, .lj = COMMON, .degree = 12)
+KERNELS(common, COMMON)
 KERNEL(common_lj, .lj = COMMON, .degree = NO_COULOMB)
 KERNEL(common_one, .lj = COMMON, .degree = NO_COULOMB, .one = true)
 
@@ -448,7 +535,7 @@ const cpu_isa        MDS_ISA_NAME(mds_isa) = {
            .columns = MDS_ISA_NAME(mds_isa_columns),
            .near = MDS_ISA_NAME(mds_isa_near),
            .prune = MDS_ISA_NAME(mds_isa_prune),
-           .pair = {{geometric_7, geometric_9, geometric_12}, {lorentz_7, lorentz_9, lorentz_12}, {matrix_7, matrix_9, matrix_12}},
+           .pair = {{ROW(geometric)}, {ROW(lorentz)}, {ROW(matrix)}},
            .any = &MDS_ISA_NAME(mds_isa_pair_any),
-           .common = {common_7, common_9, common_12, common_lj, common_one},
+           .common = {ROW(common), common_lj, common_one},
 };

@@ -7,6 +7,9 @@
 #include "cpu/isa.h"
 #include "cpu/simd.h"
 
+/// Modifiers of LJ forces, as in cpu_pair_any.
+enum { PLAIN, POTENTIAL_SWITCH, FORCE_SWITCH };
+
 #define R2_MIN 1e-4f // nm^2: a pair closer than 0.01 nm is treated as if at 0.01 nm
 
 /// Atoms i of one part (VF_GROUPS of them) of one half.
@@ -119,6 +122,49 @@ ALWAYS void store_i(float *force, int32_t super, const force_i on[2])
             vf_add_groups(line + 4, on[half].y[p]);
             vf_add_groups(line + 8, on[half].z[p]);
         }
+}
+
+// Energies and r (x) f are added lane by lane in floats over an entry, then lane by lane in double.
+
+/// What a vector of pairs adds to: sums over an entry, lane by lane.
+typedef struct {
+    vf lj, q;                  // energies
+    vf xx, xy, xz, yy, yz, zz; // r (x) f
+} sums;
+enum { N_SUMS = 8 };
+
+/// The same of all entries.
+typedef struct {
+    double lane[N_SUMS][VF_WIDTH];
+} totals;
+
+ALWAYS void clear_sums(sums *s)
+{
+    s->lj = s->q = s->xx = s->xy = s->xz = s->yy = s->yz = s->zz = vf_set(0);
+}
+
+ALWAYS void add_lanes(const sums *from, totals *to)
+{
+    const vf all[N_SUMS] = {from->lj, from->q, from->xx, from->xy, from->xz, from->yy, from->yz, from->zz};
+
+    for (int n = 0; n < N_SUMS; n++)
+        for (int k = 0; k < VF_WIDTH; k++) to->lane[n][k] += (double)all[n][k];
+}
+
+ALWAYS void finish(const totals *all, cpu_pair_args *args)
+{
+    double sum[N_SUMS] = {0};
+
+    for (int n = 0; n < N_SUMS; n++)
+        for (int k = 0; k < VF_WIDTH; k++) sum[n] += all->lane[n][k];
+    args->energy_lj += sum[0];
+    args->energy_q += sum[1];
+    args->virial[0][0] -= 0.5 * sum[2];
+    args->virial[0][1] -= 0.5 * sum[3];
+    args->virial[0][2] -= 0.5 * sum[4];
+    args->virial[1][1] -= 0.5 * sum[5];
+    args->virial[1][2] -= 0.5 * sum[6];
+    args->virial[2][2] -= 0.5 * sum[7];
 }
 
 #endif

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pair kernels of one instruction set level for every case, all flavours from one text: a cut-off each for LJ and Coulomb, a modifier
 // of LJ forces, energies and virial. Formulas: isa_pair.c, docs/theory/pair.md.
-//
-// Energies and r (x) f are added lane by lane in floats over an entry, then lane by lane in double.
 #include "cpu/isa_pair.h"
 
 /// What is fixed when a kernel is compiled.
 typedef struct {
-    int  lj, modifier, degree, degree_pot; // CPU_LJ_...; degree -1: both from the form
+    int  lj, modifier; // CPU_LJ_...
     bool energy;
 } flavour;
-enum { PLAIN, POTENTIAL_SWITCH, FORCE_SWITCH };
-
-/// What a vector of pairs adds to: sums over an entry, lane by lane.
-typedef struct {
-    vf lj, q;                  // energies
-    vf xx, xy, xz, yy, yz, zz; // r (x) f
-} sums;
-enum { N_SUMS = 8 };
-
-/// The same of all entries.
-typedef struct {
-    double lane[N_SUMS][VF_WIDTH];
-} totals;
 
 /// Forces on j of a vector of pairs.
 typedef struct {
@@ -35,7 +20,6 @@ ALWAYS vf polynomial(const float *c, int degree, vf v)
     vf  p = vf_set(c[degree]);
     int k;
 
-#pragma GCC unroll 16
     for (k = degree - 1; k >= 0; k--) p = p * v + vf_set(c[k]);
     return p;
 }
@@ -89,13 +73,13 @@ ALWAYS void interact(const cpu_form *form, const flavour f, bool masked, vm mask
     vf       energy_lj, force;
 
     if (masked) in_q &= mask, in_lj &= mask;
-    force = vf_keep(in_q, qq * (s2 * s - polynomial(form->force, f.degree < 0 ? form->degree_force : f.degree, v)));
+    force = vf_keep(in_q, qq * (s2 * s - polynomial(form->force, form->degree_force, v)));
     force += vf_keep(in_lj, modified_lj(form, f, i, j, r2, s, s2, &energy_lj));
     on->x = force * dx;
     on->y = force * dy;
     on->z = force * dz;
     if (!f.energy) return;
-    const vf energy_q = qq * (4.0f * s - polynomial(form->pot, f.degree < 0 ? form->degree_pot : f.degree_pot, v));
+    const vf energy_q = qq * (4.0f * s - polynomial(form->pot, form->degree_pot, v));
 
     sum->lj += vf_keep(in_lj, energy_lj);
     sum->q += vf_keep(in_q, energy_q);
@@ -159,30 +143,6 @@ ALWAYS void segments(const cpu_pair_args *a, const flavour f, const cpu_part *pa
     }
 }
 
-ALWAYS void add_lanes(const sums *from, totals *to)
-{
-    const vf all[N_SUMS] = {from->lj, from->q, from->xx, from->xy, from->xz, from->yy, from->yz, from->zz};
-
-    for (int n = 0; n < N_SUMS; n++)
-        for (int k = 0; k < VF_WIDTH; k++) to->lane[n][k] += (double)all[n][k];
-}
-
-static void finish(const totals *all, cpu_pair_args *args)
-{
-    double sum[N_SUMS] = {0};
-
-    for (int n = 0; n < N_SUMS; n++)
-        for (int k = 0; k < VF_WIDTH; k++) sum[n] += all->lane[n][k];
-    args->energy_lj += sum[0];
-    args->energy_q += sum[1];
-    args->virial[0][0] -= 0.5 * sum[2];
-    args->virial[0][1] -= 0.5 * sum[3];
-    args->virial[0][2] -= 0.5 * sum[4];
-    args->virial[1][1] -= 0.5 * sum[5];
-    args->virial[1][2] -= 0.5 * sum[6];
-    args->virial[2][2] -= 0.5 * sum[7];
-}
-
 ALWAYS void run(cpu_pair_args *args, const flavour f)
 {
     cpu_pair_args copy = *args, *a = &copy; // its pointers stay in registers: no store of forces can change them
@@ -196,7 +156,7 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
         sums            sum;
 
         clear_i(on);
-        if (f.energy) sum.lj = sum.q = sum.xx = sum.xy = sum.xz = sum.yy = sum.yz = sum.zz = vf_set(0);
+        if (f.energy) clear_sums(&sum);
         load_i(a, f.lj, part, i);
         segments(a, f, part, i, on, &sum);
         store_i(a->force, part->super, on);
@@ -210,23 +170,14 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
     {                                                                                                        \
         run(args, (flavour){__VA_ARGS__});                                                                   \
     }
-/// One with polynomials of at most CPU_LOW_FORCE and CPU_LOW_POT, and one of any degree.
-#define DEGREES(name, ...)                                                                                   \
-    KERNEL(name##_low, .degree = CPU_LOW_FORCE, .degree_pot = CPU_LOW_POT, __VA_ARGS__)                      \
-    KERNEL(name, .degree = -1, __VA_ARGS__)
 #define KERNELS(rule, LJ)                                                                                    \
-    DEGREES(rule##_force, .lj = LJ, .modifier = PLAIN)                                                       \
-    DEGREES(rule##_force_s, .lj = LJ, .modifier = POTENTIAL_SWITCH)                                          \
-    DEGREES(rule##_force_f, .lj = LJ, .modifier = FORCE_SWITCH)                                              \
-    DEGREES(rule##_energy, .lj = LJ, .modifier = PLAIN, .energy = true)                                      \
-    DEGREES(rule##_energy_s, .lj = LJ, .modifier = POTENTIAL_SWITCH, .energy = true)                         \
-    DEGREES(rule##_energy_f, .lj = LJ, .modifier = FORCE_SWITCH, .energy = true)
-#define ROW(rule)                                                                                            \
-    {                                                                                                        \
-        {{rule##_force, rule##_force_low}, {rule##_energy, rule##_energy_low}},                              \
-        {{rule##_force_s, rule##_force_s_low}, {rule##_energy_s, rule##_energy_s_low}},                      \
-        {{rule##_force_f, rule##_force_f_low}, {rule##_energy_f, rule##_energy_f_low}},                      \
-    }
+    KERNEL(rule##_force, .lj = LJ, .modifier = PLAIN)                                                        \
+    KERNEL(rule##_force_s, .lj = LJ, .modifier = POTENTIAL_SWITCH)                                           \
+    KERNEL(rule##_force_f, .lj = LJ, .modifier = FORCE_SWITCH)                                               \
+    KERNEL(rule##_energy, .lj = LJ, .modifier = PLAIN, .energy = true)                                       \
+    KERNEL(rule##_energy_s, .lj = LJ, .modifier = POTENTIAL_SWITCH, .energy = true)                          \
+    KERNEL(rule##_energy_f, .lj = LJ, .modifier = FORCE_SWITCH, .energy = true)
+#define ROW(rule) {{rule##_force, rule##_energy}, {rule##_force_s, rule##_energy_s}, {rule##_force_f, rule##_energy_f}}
 
 KERNELS(geometric, CPU_LJ_GEOMETRIC)
 KERNELS(lorentz, CPU_LJ_LORENTZ)

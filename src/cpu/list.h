@@ -133,7 +133,7 @@ struct cpu_list {
     bool    *has_lj;       // [n_types + 1] whether it has LJ with any type
     double   charge_scale; // into xq
     void   (*kernel_force)(cpu_pair_args *), (*kernel_energy)(cpu_pair_args *);
-    int      kernel_common; // of common clusters, CPU_COMMON_..., or -1
+    int      kernel_common, kernel_common_energy; // of common clusters, or -1: the others do those too
     cpu_common *common;
     double   cut_max;      // nm; CPU_EVERYWHERE without a cut-off
     double   radius_outer, radius_inner; // nm

@@ -156,17 +156,21 @@ mds_status mds_cpu_pair_set(mds_device *d)
     list->charge_scale = charged ? sqrt(MDS_COULOMB / 8) : 0;
     if (charged) set_coulomb_form(&d->short_range, &list->form);
     set_lj_form(p, &list->form);
-    const bool low = list->form.degree_force <= CPU_LOW_FORCE && list->form.degree_pot <= CPU_LOW_POT;
+    const bool edge = !charged || set_force_edge(&d->short_range, &list->form);
 
-    list->kernel_energy = list->isa->any->kernel[list->rule][modifier][1][low];
-    list->kernel_force = list->isa->any->kernel[list->rule][modifier][0][low];
-    list->kernel_common = -1;
-    if (modifier == 0 && cut_lj == cut_q && list->form.degree_force <= 12) {
-        const bool edge = !charged || set_force_edge(&d->short_range, &list->form);
-        const int  degree = !edge ? CPU_FORCE_12 : list->form.degree_force <= 7 ? CPU_FORCE_7 : CPU_FORCE_9;
+    list->kernel_energy = list->isa->any->kernel[list->rule][modifier][1];
+    list->kernel_force = list->isa->any->kernel[list->rule][modifier][0];
+    list->kernel_common = list->kernel_common_energy = -1;
+    if (cut_lj == cut_q && (modifier ? edge : list->form.degree_force <= 12)) {
+        const int degree = !edge ? CPU_FORCE_12 : list->form.degree_force <= 7 ? CPU_FORCE_7 : CPU_FORCE_9;
+        const int kind = modifier == 1 ? CPU_SWITCHED : modifier == 2 ? CPU_FORCE_SWITCHED : degree;
 
-        list->kernel_force = list->isa->pair[list->rule][degree];
-        list->kernel_common = charged ? degree : CPU_COMMON_LJ;
+        list->kernel_force = list->isa->pair[list->rule][kind];
+        list->kernel_common = charged || modifier ? kind : CPU_COMMON_LJ;
+        if (charged && modifier == 0 && edge && list->form.degree_pot <= CPU_LOW_POT) {
+            list->kernel_energy = list->isa->pair[list->rule][CPU_ENERGY];
+            list->kernel_common_energy = CPU_ENERGY;
+        }
     }
     mds_cpu_common_forget(list);
     list->cut_max = fmax(cut_lj, cut_q);
@@ -298,7 +302,9 @@ static void run_parts(mds_device *d, const cpu_lane *lane, int32_t first, int32_
 
     mds_cpu_common_parts(list, &args);
     (energy ? list->kernel_energy : list->kernel_force)(&args);
-    if (!energy && args.column) list->isa->common[args.alike ? CPU_COMMON_ONE : list->kernel_common](&args);
+    const int common = !energy ? list->kernel_common : list->kernel_common_energy;
+
+    if (args.column && common >= 0) list->isa->common[args.alike ? CPU_COMMON_ONE : common](&args);
     sums->energy[MDS_EN_LJ] += args.energy_lj;
     sums->energy[MDS_EN_COUL] += args.energy_q;
     for (k = 0; k < 3; k++)
