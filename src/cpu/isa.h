@@ -45,7 +45,7 @@ enum { CPU_AHEAD = 12 };
 /// Inner list of one thread. Arrays hold whatever the thread's outer entries can give.
 typedef struct {
     cpu_part *part;
-    int32_t  *j; // with CPU_AHEAD more behind the last one
+    int32_t  *j; // with room for 16 more behind the last one, as in mask
     uint32_t *mask; // of the masked tiles: 32 bits for both; 16 for A or B alone
     int32_t   n_parts;
     int64_t   n_j, n_mask;

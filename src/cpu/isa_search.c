@@ -161,9 +161,9 @@ typedef struct {
 } sorted;
 
 /// Classes of tiles [k0, k1), to class[to..]. Without a branch, for which class comes next cannot be foreseen; the scalar work runs beside the
-/// distances' vectors. cut: tiles without a pair within keep2 leave the row. Returns where it ends.
+/// distances' vectors. cut: tiles without a pair within keep2 leave the row. seen: bits of classes, added. Returns where it ends.
 ALWAYS int32_t classify(const cpu_exact *query, const super_atoms *i, bool common, bool cut, cpu_tile *tile, int32_t k0, int32_t k1,
-                        int32_t to, uint32_t *class)
+                        int32_t to, uint32_t *class, uint32_t *seen)
 {
     const vf radius2 = vf_set(query->radius2), keep2 = vf_set(query->keep2);
     int32_t  k;
@@ -178,19 +178,22 @@ ALWAYS int32_t classify(const cpu_exact *query, const super_atoms *i, bool commo
         const uint32_t near = (uint32_t)((pairs & 0xffff) != 0) | (uint32_t)(pairs > 0xffff) << 1;
 
         class[to] = near | (common ? (uint32_t)query->column[t.j] >> 31 << 2 : OTHERS);
+        *seen |= class[to];
         if (cut) tile[to] = t;
         to += cut ? kept != 0 : 1;
     }
     return to;
 }
 
-/// All of them.
-ALWAYS void classify_all(const cpu_exact *query, const super_atoms *i, bool common, bool cut, cpu_tiles *of, uint32_t *class)
+/// All of them. Returns the bits of the classes that occur.
+ALWAYS uint32_t classify_all(const cpu_exact *query, const super_atoms *i, bool common, bool cut, cpu_tiles *of, uint32_t *class)
 {
-    const int32_t n_masked = classify(query, i, common, cut, of->tile, 0, of->n_masked, 0, class);
+    uint32_t      seen = 0;
+    const int32_t n_masked = classify(query, i, common, cut, of->tile, 0, of->n_masked, 0, class, &seen);
 
-    of->n = classify(query, i, common, cut, of->tile, of->n_masked, of->n, n_masked, class);
+    of->n = classify(query, i, common, cut, of->tile, of->n_masked, of->n, n_masked, class, &seen);
     of->n_masked = n_masked;
+    return seen;
 }
 
 /// Mask of a tile as its class has it: 32 bits for both halves, 16 of A or B alone.
@@ -212,8 +215,9 @@ ALWAYS void place_masked(const cpu_tile *tile, const uint32_t *class, int32_t k0
     }
 }
 
-/// Without masks: VF_WIDTH at once. The stores write past what they keep, and the last turn drops what is past the end.
-ALWAYS void place(bool common, const cpu_tile *tile, uint32_t *class, int32_t k0, int32_t k1, sorted *to)
+/// Without masks: VF_WIDTH at once, of the classes from `least` to `most`. The stores write past what they keep, and the last turn drops
+/// what is past the end.
+ALWAYS void place(int least, int most, const cpu_tile *tile, uint32_t *class, int32_t k0, int32_t k1, sorted *to)
 {
     int32_t k = k0;
 
@@ -226,16 +230,27 @@ ALWAYS void place(bool common, const cpu_tile *tile, uint32_t *class, int32_t k0
 
         vi_load_pairs(tile + k, &j, &mask);
 #pragma GCC unroll 8
-        for (c = common ? 0 : OTHERS; c < N_CLASSES; c++)
+        for (c = least; c <= most; c++)
             if (c & 3) to->j[c] += vi_append_over(to->j[c], of, c, j);
     }
 #endif
-    (void)common;
+    (void)least;
+    (void)most;
     for (; k < k1; k++) *to->j[class[k]]++ = tile[k].j;
 }
 
-/// A part of the sorted tiles of common clusters or of the others, unless there are none.
-static void add_part(const cpu_exact *query, bool common, const sorted *from, const int32_t n_masked[N_CLASSES], cpu_inner *inner)
+/// n numbers and what follows them up to a whole vector. These rows are short: a call would take longer.
+ALWAYS void copy_over(void *to, const void *from, int32_t n)
+{
+    for (int32_t k = 0; k < n; k += VF_WIDTH) {
+        const vi v = vi_load((const int32_t *)from + k);
+
+        memcpy((int32_t *)to + k, &v, sizeof v);
+    }
+}
+
+/// A part of the sorted tiles of common clusters or of the others, unless there are none. in_place: those near both are where they belong.
+ALWAYS void add_part(const cpu_exact *query, bool common, bool in_place, const sorted *from, const int32_t n_masked[N_CLASSES], cpu_inner *inner)
 {
     static const int near[3] = {NEAR_BOTH, 1, 2}; // the order of CPU_BOTH, CPU_A, CPU_B
     cpu_part        *part = &inner->part[inner->n_parts];
@@ -246,14 +261,15 @@ static void add_part(const cpu_exact *query, bool common, const sorted *from, co
     part->first = inner->n_j;
     part->first_mask = inner->n_mask;
     memcpy(part->t, query->t, sizeof part->t);
+#pragma GCC unroll 3
     for (k = 0; k < 3; k++) {
         const int     c = near[k] + (common ? 0 : OTHERS);
         const int32_t n = (int32_t)(from->j[c] - from->first_j[c]);
 
         part->n[2 * k] = n_masked[c];
         part->n[2 * k + 1] = n - n_masked[c];
-        if (n) memcpy(inner->j + inner->n_j, from->first_j[c], (size_t)n * sizeof *inner->j);
-        if (n_masked[c]) memcpy(inner->mask + inner->n_mask, from->first_mask[c], (size_t)n_masked[c] * sizeof *inner->mask);
+        if (k || !in_place) copy_over(inner->j + inner->n_j, from->first_j[c], n);
+        copy_over(inner->mask + inner->n_mask, from->first_mask[c], n_masked[c]);
         inner->n_j += n;
         inner->n_mask += n_masked[c];
     }
@@ -275,19 +291,25 @@ void MDS_ISA_NAME(mds_isa_prune)(const cpu_exact *query, cpu_tiles *of, uint32_t
         to.j[c] = to.first_j[c] = (int32_t *)scratch + row * (size_t)c;
         to.mask[c] = to.first_mask[c] = scratch + row * (size_t)(N_CLASSES + c);
     }
+    const int first = common ? NEAR_BOTH : NEAR_BOTH | OTHERS; // begins the first part
+    uint32_t  seen;
+
+    to.j[first] = to.first_j[first] = inner->j + inner->n_j;
     load_super(query, &i);
     if (query->keep2 > 0)
-        classify_all(query, &i, common, true, of, class);
+        seen = classify_all(query, &i, common, true, of, class);
     else if (common)
-        classify_all(query, &i, true, false, of, class);
+        seen = classify_all(query, &i, true, false, of, class);
     else
-        classify_all(query, &i, false, false, of, class);
+        seen = classify_all(query, &i, false, false, of, class);
     place_masked(of->tile, class, 0, of->n_masked, &to);
     for (c = 0; c < N_CLASSES; c++) n_masked[c] = (int32_t)(to.j[c] - to.first_j[c]);
-    if (common)
-        place(true, of->tile, class, of->n_masked, of->n, &to);
+    if (!common)
+        place(OTHERS, N_CLASSES - 1, of->tile, class, of->n_masked, of->n, &to);
+    else if (seen & OTHERS)
+        place(0, N_CLASSES - 1, of->tile, class, of->n_masked, of->n, &to);
     else
-        place(false, of->tile, class, of->n_masked, of->n, &to);
-    if (common) add_part(query, true, &to, n_masked, inner);
-    add_part(query, false, &to, n_masked, inner);
+        place(0, OTHERS - 1, of->tile, class, of->n_masked, of->n, &to);
+    if (common) add_part(query, true, true, &to, n_masked, inner);
+    if (seen & OTHERS) add_part(query, false, !common, &to, n_masked, inner);
 }

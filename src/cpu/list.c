@@ -49,10 +49,11 @@ void mds_cpu_list_clear(mds_device *d)
 void mds_cpu_list_translation(const cpu_list *list, const int8_t image[3], int32_t super, int32_t other, double t[3])
 {
     const double(*h)[3] = list->box.a;
+    const bool here = !(image[0] | image[1] | image[2]); // mostly
     int k;
 
     for (k = 0; k < 3; k++)
-        t[k] = image[0] * h[0][k] + image[1] * h[1][k] + image[2] * h[2][k] + list->origin[super][k] -
+        t[k] = here ? list->origin[super][k] - list->origin[other][k] : image[0] * h[0][k] + image[1] * h[1][k] + image[2] * h[2][k] + list->origin[super][k] -
                list->origin[other][k];
 }
 
@@ -367,8 +368,8 @@ static mds_status close_share(mds_device *d, int t, size_t c, size_t e, share *s
         lane[1].first_entry = e;
     }
     MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, s->parts, sizeof *lane->inner.part));
-    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j + 1 + CPU_AHEAD, sizeof *lane->inner.j)); // one for what prune drops
-    MDS_TRY(mds_grow(&lane->inner.mask, &lane->cap_mask, s->mask, sizeof *lane->inner.mask));
+    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j + CPU_TILES_BEYOND, sizeof *lane->inner.j)); // prune writes whole vectors, kernels look ahead
+    MDS_TRY(mds_grow(&lane->inner.mask, &lane->cap_mask, s->mask + CPU_TILES_BEYOND, sizeof *lane->inner.mask));
     *s = (share){0};
     return MDS_OK;
 }

@@ -27,7 +27,8 @@ enum { CPU_WEIGHT_PRUNE = 6 };
 #define CPU_FARTHEST 1e8
 /// Where padding slots are in xq: beyond any cut-off. nm
 #define CPU_PADDING 1e4
-/// Tiles past the last that the sorting of tiles may load (isa_search.c, place): less than the 16 of one turn.
+/// Tiles past the last that the sorting of tiles may load, and numbers past the last that it may write to the inner list (isa_search.c,
+/// place): less than the 16 of one turn. At least CPU_AHEAD.
 #define CPU_TILES_BEYOND 16
 /// How far a super may reach along an axis. nm
 #define CPU_REACH 4.0
