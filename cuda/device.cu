@@ -170,9 +170,11 @@ static const char *flavours(void)
 }
 
 /// The one that `isa` names; else the default: of another backend, for one.
-static const char *flavour_of(const char *isa)
+static const char *kernel_of(const char *isa)
 {
-    return isa && !strcmp(isa, "octet") ? "octet" : isa && !strcmp(isa, "tile") ? "tile" : "lane";
+    const size_t n = isa ? strcspn(isa, "-") : 0;
+
+    return n == 5 && !strncmp(isa, "octet", n) ? "octet" : n == 4 && !strncmp(isa, "tile", n) ? "tile" : "lane";
 }
 
 /// What the system gives, in atom order.
@@ -228,7 +230,9 @@ static mds_status fill(mds_device *d, const mds_system *system, const mds_params
     d->system = system;
     d->params = *params;
     MDS_CHECK(count_devices(0, text, sizeof text) > 0, MDS_E_DEVICE, "no GPU answers: %s", text);
-    snprintf(d->flavour, sizeof d->flavour, "%s", flavour_of(isa));
+    const char *way = GPU_NAME(mesh_wish)(isa);
+    snprintf(d->kernel, sizeof d->kernel, "%s", kernel_of(isa));
+    snprintf(d->flavour, sizeof d->flavour, "%s%s%s", d->kernel, *way ? "-" : "", way);
     d->view.in_float = !params->deterministic && !params->double_precision;
     snprintf(d->about, sizeof d->about, "%s: %.130s%s", GPU_LABEL, text,
              params->double_precision ? ", double precision" : d->view.in_float ? ", forces summed in float in any order" : "");
@@ -457,5 +461,5 @@ const mds_backend GPU_TABLE = {
     in_upload, set, in_observe, in_collect, in_poll,
     in_search, in_begin, in_pair, in_bonded, in_mesh, in_finish, in_move, in_couple,
     mds_one_rank_mark, mds_one_rank_leg, mds_one_rank_parcel, mds_one_rank_leg,
-    in_replay, GPU_NAME(view), GPU_NAME(meter), GPU_NAME(time_pairs), GPU_NAME(round_grid),
+    in_replay, GPU_NAME(view), GPU_NAME(meter), GPU_NAME(time_pairs), GPU_NAME(round_grid), GPU_NAME(ways),
 };

@@ -127,7 +127,7 @@ typedef struct {
 struct mds_device {
     const mds_system *system;  // borrowed
     mds_params        params;
-    char              about[224], flavour[16];
+    char              about[224], kernel[8], flavour[16], ways[24]; // pair kernel; that and the way to transform the mesh, if one was asked for
     gpu_view          view;
     gpu_list          list;    // the one to be computed now: search and prune set it
     size_t            n_slots_room;
@@ -394,6 +394,8 @@ mds_status GPU_NAME(vsite_spread)(mds_device *d, mds_work work); // enqueue: sum
 mds_status GPU_NAME(mesh_open)(mds_device *d);
 void       GPU_NAME(mesh_close)(mds_device *d);
 mds_status GPU_NAME(mesh_set)(mds_device *d);
+/// The word for a way to transform the mesh that stands behind a pair kernel's ("lane-gemm"), "" where none of them does.
+const char *GPU_NAME(mesh_wish)(const char *isa);
 
 mds_status GPU_NAME(move_open)(mds_device *d);
 void       GPU_NAME(move_close)(mds_device *d);
@@ -445,7 +447,8 @@ mds_status GPU_NAME(view)(mds_device *d, int slot, mds_frame *out);
 void       GPU_NAME(meter)(const mds_device *d, mds_meter *out);
 /// Of GPU k: ", driver 1.2.3, power limit 300 W", or as much of it as is known.
 void       GPU_NAME(driver_text)(int k, char *text, size_t size);
-mds_status GPU_NAME(time_pairs)(mds_device *d, const mds_domain *domain, double seconds[3]);
+mds_status GPU_NAME(time_pairs)(mds_device *d, const mds_domain *domain, double seconds[4]);
 void       GPU_NAME(round_grid)(int32_t grid[3]);
+const char *GPU_NAME(ways)(const mds_device *d);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transforms of a small mesh as products with the matrices of cosines and sines, by cuBLAS: n flops a point and direction in place of
-// log n, but in kernels that run near a chip's peak. Not chosen by itself: no GPU has shown a gain yet.
+// log n, but in kernels that run near a chip's peak. Chosen where the start-up tuner finds it faster (engine/tune.c), never by itself.
 //
 // Real and imaginary parts are columns of their own, so a complex transform is one real product. Layouts, innermost last; h = n2/2 + 1:
 //   real    [x][y][z]

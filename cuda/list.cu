@@ -420,9 +420,9 @@ mds_status GPU_NAME(list_build)(mds_device *d)
     MDS_TRY(gpu_room(&s->count, &s->count_room, N_COUNTS * ((size_t)n + 1)));
     GPU_LAUNCH(k_bounds, grid, THREADS, 0, d->stream, d->view, s->octet, s->block);
     s->rows = gpu_rows{};
-    s->rows.shift = !strcmp(d->flavour, "tile") ? 2 : 0;
+    s->rows.shift = !strcmp(d->kernel, "tile") ? 2 : 0;
     // the double kernel knows chunks alone
-    if (!d->params.double_precision && strcmp(d->flavour, "octet") && most_images(&s->brick, s->radius_outer, s->rows.most) <= GPU_MOST_IMAGES) return build_rows(d);
+    if (!d->params.double_precision && strcmp(d->kernel, "octet") && most_images(&s->brick, s->radius_outer, s->rows.most) <= GPU_MOST_IMAGES) return build_rows(d);
     GPU_LAUNCH((k_list<false, false>), grid, THREADS, 0, d->stream, arguments(d));
     MDS_TRY(GPU_NAME(scan)(d, &s->scan, s->count, N_COUNTS, (size_t)n));
     GPU_TRY(cudaMemcpyAsync(s->totals, s->scan.total, N_COUNTS * sizeof *s->totals, cudaMemcpyDeviceToHost, d->stream));

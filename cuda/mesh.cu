@@ -9,7 +9,9 @@
 //
 // With backend.precision = "double" all of it is done by mesh_double.cu instead.
 //
-// Small meshes go from fixed-point charges to the potential in one block instead (fft.cu); that counts as solve.
+// Small meshes go from fixed-point charges to the potential in one block instead (fft.cu); that counts as solve. Transforms as products of
+// matrices (dft.cu) are the third way. Without a wish one block does what it is known to be good for; the start-up tuner asks for each
+// way and times them (engine/tune.c).
 //
 // All of it is queued on the mesh's own stream, beside the pair kernels. When the stop word is set the kernels fall through; the
 // transforms run on what is there, which does no harm: nothing is spread into a mesh that is not cleared in the same step.
@@ -22,13 +24,46 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+static const char *const way_name[] = {"", "cufft", "block", "gemm"}; // of mesh_way
+enum { MESH_WAYS = sizeof way_name / sizeof *way_name };
+
+const char *GPU_NAME(mesh_wish)(const char *isa)
+{
+    const char *word = isa ? strchr(isa, '-') : NULL;
+
+    for (int k = 1; k < MESH_WAYS && word; k++)
+        if (!strcmp(word + 1, way_name[k])) return way_name[k];
+    return "";
+}
+
+/// Ways that there are, the one in use first.
+static void name_ways(mds_device *d)
+{
+    const mesh_view *v = &d->mesh->view;
+    size_t           used = (size_t)snprintf(d->ways, sizeof d->ways, "%s", way_name[d->mesh->way]);
+
+    for (int k = 1; k < MESH_WAYS; k++) {
+        if (k == (int)d->mesh->way || (k == MESH_BLOCK && !GPU_NAME(mesh_fits)(v, true))) continue;
+        if (k == MESH_GEMM && (v->n[0] > MESH_GEMM_MOST || v->n[1] > MESH_GEMM_MOST || v->n[2] > MESH_GEMM_MOST)) continue;
+        used += (size_t)snprintf(d->ways + used, sizeof d->ways - used, " %s", way_name[k]);
+    }
+}
+
+const char *GPU_NAME(ways)(const mds_device *d)
+{
+    return d->params.coulomb == MDS_COULOMB_PME && !d->params.double_precision ? d->ways : "";
+}
 
 mds_status GPU_NAME(mesh_open)(mds_device *d)
 {
     const mds_system *s = d->system;
 
     MDS_TRY(mds_alloc(&d->mesh, 1, sizeof *d->mesh));
+    for (int k = 0; k < MESH_WAYS; k++)
+        if (!strcmp(GPU_NAME(mesh_wish)(d->flavour), way_name[k])) d->mesh->wish = (mesh_way)k;
     for (int32_t i = 0; i < s->n_atoms; i++) d->mesh->largest = fmax(d->mesh->largest, fabs(s->charge[i]) * sqrt(MDS_COULOMB));
     return MDS_OK;
 }
@@ -193,6 +228,9 @@ static mds_status make_mesh(mds_device *d, int order, const int32_t grid[3])
     MDS_TRY(copy_turns(v));
     m->way = m->wish == MESH_GEMM ? MESH_GEMM
              : m->wish != MESH_CUFFT && GPU_NAME(mesh_fits)(v, m->wish == MESH_BLOCK) ? MESH_BLOCK : MESH_CUFFT;
+    if (m->wish == MESH_BLOCK && m->way != MESH_BLOCK)
+        mds_note("one block of this GPU cannot transform a mesh of %d x %d x %d: cuFFT does it", (int)grid[0], (int)grid[1], (int)grid[2]);
+    name_ways(d);
     if (m->way == MESH_GEMM) return GPU_NAME(mesh_dft_open)(d);
     return m->way == MESH_CUFFT ? make_plans(d) : MDS_OK;
 }

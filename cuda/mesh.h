@@ -52,6 +52,7 @@ struct gpu_mesh {
 mds_status GPU_NAME(mesh_spread)(mds_device *d);              // enqueue: charges onto the fixed-point mesh
 mds_status GPU_NAME(mesh_convert)(mds_device *d);             // enqueue: that mesh to float, and cleared for the next step
 mds_status GPU_NAME(mesh_solve)(mds_device *d, mds_work work); // enqueue: waves times their influence factors, energy, virial
+enum { MESH_GEMM_MOST = 160 };                                // points along a direction: beyond, n flops a point are never worth it
 bool       GPU_NAME(mesh_fits)(const mesh_view *m, bool wanted); // can the mesh be done in one block, and (if not wanted) is it worth it?
 mds_status GPU_NAME(mesh_transform)(mds_device *d, mds_work work); // enqueue, in place of convert, FFT, solve, FFT: all of it in one block
 mds_status GPU_NAME(mesh_dft_open)(mds_device *d);

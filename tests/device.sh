@@ -304,7 +304,7 @@ time_case 60 water-$huge 4 "" "${water[@]}" --sizes $huge
     printf '%-16s %8s %3s  %-10s %9s %6s %10s %8s %9s\n' case atoms fs kernel ms/step spr.% ns/day ns/atom drift
     cat "$work/table"
     echo "spr.: slowest less fastest block over the median. drift: of the total energy at constant energy, kJ/mol/ns/atom, where a case ran 20 ps."
-    echo "mesh: spread, charges to potential, gather, us each by the device's clock in a graph; of the ways (kernel) cufft, block, gemm the run takes block where it fits."
+    echo "mesh: spread, charges to potential, gather, us each by the device's clock in a graph; of the ways (kernel) cufft, block, gemm a run takes block where it fits, a long one what it has timed."
     echo "left out: ${left_out:-nothing}"
 } | tee -a "$report"
 if [ $failed -eq 0 ]; then say "all good, $SECONDS s"; else say "something FAILED (above), $SECONDS s"; fi

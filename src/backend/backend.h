@@ -106,7 +106,8 @@ typedef struct {
     void (*close)(mds_device *device);
     /// One line for logs: "cpu: avx512, 2 threads". Static or owned by the device.
     const char *(*describe)(const mds_device *device);
-    /// Values of `isa` that open() takes here, best first, separated by blanks: "avx512 avx2 generic". Static.
+    /// Values of `isa` that open() takes here, best first, separated by blanks: "avx512 avx2 generic". Static. With `ways`, also with one of
+    /// those behind it: "lane-gemm".
     const char *(*flavours)(void);
     /// The one of them that a device uses.
     const char *(*flavour)(const mds_device *device);
@@ -148,12 +149,15 @@ typedef struct {
     mds_status (*view)(mds_device *device, int slot, mds_frame *out);
     /// NULL: the device is the host, whose counters are not this table's (engine/machine.c). Takes up to some ms.
     void (*meter)(const mds_device *device, mds_meter *out);
-    /// What a search [0], a pruning [1] and the pairs of a step [2] take by the device's own clock, s, at the positions of the last upload.
-    /// Forces are worth nothing afterwards.
-    mds_status (*time_pairs)(mds_device *device, const mds_domain *domain, double seconds[3]);
+    /// What a search [0], a pruning [1], the pairs of a step [2] and its mesh [3] take by the device's own clock, s, at the positions of the last
+    /// upload. Forces are worth nothing afterwards.
+    mds_status (*time_pairs)(mds_device *device, const mds_domain *domain, double seconds[4]);
     /// The next larger numbers of mesh points that this backend's devices transform best; as they are, if there are none near. Asked where nobody
     /// has given a mesh, so the answer must not depend on the device. NULL: any size will do.
     void (*round_grid)(int32_t grid[3]);
+    /// Ways in which this device could transform the mesh that it has, the one in use first, separated by blanks; "" where there is nothing
+    /// to choose. Owned by the device.
+    const char *(*ways)(const mds_device *device);
 } mds_backend;
 
 /// Backend k of those compiled in, NULL beyond the last.

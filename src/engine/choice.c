@@ -35,6 +35,16 @@ bool mds_has_word(const char *words, const char *word)
     return false;
 }
 
+bool mds_isa_known(const mds_backend *be, const char *isa)
+{
+    char         word[16] = "";
+    const size_t n = strcspn(isa, "-");
+
+    if (n >= sizeof word || (isa[n] && (!be->ways || !mds_has_word("cufft block gemm", isa + n + 1)))) return false;
+    memcpy(word, isa, n);
+    return mds_has_word(be->flavours(), word);
+}
+
 static bool isa_given(const mds_sim *s)
 {
     return s->isa[0] && strcmp(s->isa, "auto");
@@ -43,7 +53,7 @@ static bool isa_given(const mds_sim *s)
 static void adopt_isa(mds_sim *s, const mds_checkpoint *chk)
 {
     if (!isa_given(s)) {
-        if (mds_has_word(s->be->flavours(), chk->isa))
+        if (mds_isa_known(s->be, chk->isa))
             snprintf(s->isa, sizeof s->isa, "%s", chk->isa);
         else if (strcmp(chk->isa, "auto") && chk->isa[0])
             mds_warn("the checkpoint was written with instruction set %s, which this machine or build lacks (it has %s): the trajectory will "

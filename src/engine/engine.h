@@ -125,6 +125,8 @@ double mds_cores_allowed(const char *root, const char *group);
 void mds_choices_words(const mds_sim *sim, mds_text *out);
 /// Is `word` one of `words`, separated by blanks?
 bool mds_has_word(const char *words, const char *word);
+/// Whether it is an `isa` that the backend knows, a way to transform the mesh behind it or not.
+bool mds_isa_known(const mds_backend *be, const char *isa);
 /// Make the choices of a checkpoint ours; what cannot be kept is warned of.
 void mds_choices_adopt(mds_sim *sim, const mds_checkpoint *checkpoint);
 

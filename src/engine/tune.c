@@ -12,8 +12,8 @@
 // machine keeps its bits, and into the checkpoint, so that a resume does whatever the cache says. Runs that are too short
 // to gain (MDS_TUNE_MIN_STEPS) neither tune nor look into the cache. Why so: docs/decisions/006-tuning.md.
 //
-// On a GPU one question is asked: which pair kernel. Its times are the device's own (time_pairs), so that a host that is slow to launch,
-// which it is not in recorded steps, does not blur them. The emulation is never tuned.
+// On a GPU two questions are asked: which pair kernel, and how to transform the mesh. Times are the device's own (time_pairs), so that a host that
+// is slow to launch, which it is not in recorded steps, does not blur them. The emulation is never tuned.
 //
 // Time: at most 3 s and 1 % of what the run is expected to take. Where not all of a question fits, first rounds become fewer (steps of a large
 // system scatter less), then candidates: they stand in the order of what is likely to win, so that the last ones are left out. A
@@ -55,6 +55,7 @@ typedef struct {
     int         n_tried, n_questions, n_skipped;
     double      noise;               // the largest of a question
     bool        gave_up;             // too noisy, or far beyond the time
+    bool        mesh;                // the question is of the mesh, which runs beside all that other questions time
 } tuner;
 
 // ------------------------------------------------------------------------------------------------- timing
@@ -104,14 +105,15 @@ static mds_status sample(const tuner *t, candidate *c, double *seconds)
     const mds_sim   *s = t->sim;
     const mds_domain domain = {.hi = {1, 1, 1}, .dims = {1, 1, 1}, .n_home = s->system.n_atoms, .n_all = s->system.n_atoms};
     const int        mesh_every = c->params.mesh_every > 1 ? c->params.mesh_every : 1;
-    double           search, prune, plain = INFINITY, fast = INFINITY, began, own[3];
+    double           search, prune, plain = INFINITY, fast = INFINITY, began, own[4];
     const int        looks = t->rounds < MIN_ROUNDS ? 1 : 2;
     int              k;
 
     MDS_TRY(s->be->set(c->device, &c->params));
     if (s->be->time_pairs) {
         MDS_TRY(s->be->time_pairs(c->device, &domain, own));
-        *seconds = own[2];
+        *seconds = own[t->mesh ? 3 : 2];
+        if (t->mesh) return MDS_OK;
         if (c->params.list_interval > 0) *seconds += own[0] / c->params.list_interval;
         if (c->params.prune_interval > 0) *seconds += own[1] / c->params.prune_interval;
         return MDS_OK;
@@ -260,7 +262,13 @@ static mds_status ask(tuner *t, const char *what, candidate *c, int n, bool anew
     for (k = 1; k < n && status == MDS_OK; k++) {
         candidate next = c[k];
 
-        status = resolve(s, &c[k].pick, &next, &good);
+        if (t->mesh) { // nothing follows from it but the device
+            snprintf(s->isa, sizeof s->isa, "%s", next.pick.isa);
+            next.params = c[0].params;
+            good = true;
+        } else {
+            status = resolve(s, &c[k].pick, &next, &good);
+        }
         if (status == MDS_OK && good && anew) status = open_device(t, &next);
         if (status != MDS_OK && next.device) s->be->close(next.device);
         if (status == MDS_OK && good && !anew) next.device = t->device;
@@ -274,9 +282,11 @@ static mds_status ask(tuner *t, const char *what, candidate *c, int n, bool anew
             if (beats(&c[k], &c[winner], rounds)) winner = k;
         line(t, what, c, kept, winner, rounds);
         t->n_tried += kept - 1;
-        t->step = median(c[winner].sample, rounds);
-        t->once *= c[winner].ratio;
-        t->last *= c[winner].ratio;
+        if (!t->mesh) {
+            t->step = median(c[winner].sample, rounds);
+            t->once *= c[winner].ratio;
+            t->last *= c[winner].ratio;
+        }
         if (winner) {
             t->now = c[winner];
             if (anew) { // its device stays, the one before goes
@@ -354,6 +364,36 @@ static mds_status ask_kernel(tuner *t)
     return k > 1 ? ask(t, "pair kernel", c, k, true) : MDS_OK;
 }
 
+/// The ways to transform the mesh of a GPU against its own choice. Where it cannot be told, that stays, whatever else was found.
+static mds_status ask_transform(tuner *t)
+{
+    const char  *now = t->sim->be->flavour(t->device), *at = t->sim->be->ways ? t->sim->be->ways(t->device) : "";
+    const int    kernel = (int)strcspn(now, "-");
+    const double noise = t->noise;
+    candidate    c[MAX_CANDIDATES] = {0};
+    mds_status   status;
+    int          k = 0;
+
+    if (t->gave_up) return MDS_OK;
+    for (; *at && k < MAX_CANDIDATES; k++) {
+        const int n = (int)strcspn(at, " ");
+
+        c[k].pick = t->now.pick;
+        snprintf(c[k].name, sizeof c[k].name, "%.*s", n, at);
+        if (k && snprintf(c[k].pick.isa, sizeof c[k].pick.isa, "%.*s-%.*s", kernel, now, n, at) >= (int)sizeof c[k].pick.isa) break;
+        at += n;
+        at += strspn(at, " ");
+    }
+    if (k < 2) return MDS_OK;
+    t->mesh = true;
+    status = ask(t, "mesh transform", c, k, true);
+    t->mesh = false;
+    if (t->gave_up) mds_text_add(&t->sim->choices.tuning, "tuning, mesh transform: the times cannot be told apart; %s is kept\n", c[0].name);
+    t->gave_up = false;
+    t->noise = noise;
+    return status;
+}
+
 static mds_status ask_order(tuner *t)
 {
     const mds_config *conf = t->sim->config;
@@ -414,7 +454,10 @@ static mds_status ask_all(tuner *t, mds_tune_mode mode)
     t->once = s->be->time_pairs ? 4 * t->step : mds_clock() - began;
     if (mode == MDS_TUNE_RUN) t->budget = fmin(t->budget, share * (double)s->config->run.steps * t->step);
     t->first = t->last = t->step;
-    if (s->be->time_pairs) return ask_kernel(t);
+    if (s->be->time_pairs) {
+        MDS_TRY(ask_kernel(t));
+        return ask_transform(t);
+    }
     status = ask_threads(t);
     if (status == MDS_OK) status = ask_isa(t);
     if (status == MDS_OK) status = ask_order(t);
@@ -438,7 +481,7 @@ static mds_status measure(mds_sim *s, mds_tune_mode mode, bool *sure)
     const double step = s->be->time_pairs ? 1e-8 * s->system.n_atoms : foreseen_step(s);
     mds_status   status;
 
-    if (s->be->time_pairs && mds_config_given(s->config, "backend.isa")) return MDS_OK; // its one question is answered
+    if (s->be->time_pairs && mds_config_given(s->config, "backend.isa")) return MDS_OK; // both questions are answered
     if (36 * step > most_seconds) { // two samples first, then few rounds of two
         mds_text_add(&s->choices.tuning, "tuning: the system is too large to compare anything in %.0f s\n", most_seconds);
         return MDS_OK;
@@ -516,7 +559,7 @@ static mds_status tune(mds_sim *s, mds_tune_mode mode, const char *path, const c
     mds_tuned found;
     bool      sure = true;
 
-    if (path && mds_tuned_find(path, key, &found) && (!found.isa[0] || mds_has_word(s->be->flavours(), found.isa)) && found.threads <= mds_cores_here()) {
+    if (path && mds_tuned_find(path, key, &found) && (!found.isa[0] || mds_isa_known(s->be, found.isa)) && found.threads <= mds_cores_here()) {
         candidate c;
         bool      good;
 
@@ -529,7 +572,7 @@ static mds_status tune(mds_sim *s, mds_tune_mode mode, const char *path, const c
     }
     if (mode == MDS_TUNE_LOOK) {
         if (s->be->time_pairs)
-            mds_text_add(&s->choices.text, "tuning: a run of %d steps or more would first time the pair kernels (at most %.0f s)\n", MDS_TUNE_MIN_STEPS, most_seconds);
+            mds_text_add(&s->choices.text, "tuning: a run of %d steps or more would first time the pair kernels and the ways to transform the mesh (at most %.0f s)\n", MDS_TUNE_MIN_STEPS, most_seconds);
         else
             mds_text_add(&s->choices.text, "tuning: a run of %d steps or more would first time other mesh orders, list intervals, threads and instruction sets of "
                                            "the same accuracy (at most %.0f s)\n", MDS_TUNE_MIN_STEPS, most_seconds);

@@ -34,7 +34,7 @@ typedef struct {
     int         value;
 } mds_key_choice;
 
-enum { MDS_MAX_CHOICES = 8 };
+enum { MDS_MAX_CHOICES = 16 };
 
 /// Everything about one key.
 typedef struct {

@@ -225,8 +225,11 @@ const mds_key mds_keys[] = {
     {.name = "backend.threads", INTEGER(backend.threads), .unit = "1", .value = "0", .low = 1, .high = 4096,
      .zero = "every core it may use", .help = "Threads."},
     {.name = "backend.isa", .kind = MDS_KEY_WORD, FIELD(backend.isa), .unit = "", .value = "\"auto\"",
-     .choice = {{"auto", 0}, {"generic", 1}, {"avx2", 2}, {"avx512", 3}, {"octet", 4}, {"lane", 5}, {"tile", 6}},
-     .help = "Instruction set of the CPU kernels (generic to avx512), or pair kernel of the GPU (octet, lane, tile)."},
+     .choice = {{"auto", 0}, {"generic", 1}, {"avx2", 2}, {"avx512", 3}, {"octet", 4}, {"lane", 5}, {"tile", 6},
+                {"octet-cufft", 7}, {"octet-block", 8}, {"octet-gemm", 9}, {"lane-cufft", 10}, {"lane-block", 11}, {"lane-gemm", 12},
+                {"tile-cufft", 13}, {"tile-block", 14}, {"tile-gemm", 15}},
+     .help = "Instruction set of the CPU kernels (generic to avx512), or pair kernel of the GPU (octet, lane, tile), with a way to "
+             "transform the mesh behind it if another than the device's own choice is wanted."},
     {.name = "backend.precision", CHOICE(backend.precision), .value = "\"mixed\"",
      .choice = {{"mixed", MDS_PRECISION_MIXED}, {"double", MDS_PRECISION_DOUBLE}},
      .help = "Mixed: pair and mesh forces in single precision, everything that accumulates in double. Double: "

@@ -13,10 +13,10 @@
 
 enum { FORMAT = 1, MAX_ENTRIES = 200, MAX_KEY = 1000 };
 
-/// Is the word made of letters and digits alone?
+/// Is the word made of letters, digits and hyphens alone?
 static bool plain(const char *word)
 {
-    return strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789") == strlen(word);
+    return strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(word);
 }
 
 static bool read_entry(const config_setting_t *at, mds_tuned *out)
