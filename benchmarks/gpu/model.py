@@ -32,6 +32,11 @@ def steps():
         return [row for row in csv.DictReader(line for line in f if not line.startswith("#"))]
 
 
+def gpus():
+    with open(ROOT + "/cloud/gpus.csv", newline="") as f:
+        return list(csv.DictReader(f))
+
+
 def transform_us(gpu, points):
     """(launches, us of busy time, whether the whole chip is busy with it)"""
     lanes = float(gpu["lanes_per_sm"]) * float(gpu["boost_mhz"]) * ISSUE
@@ -66,13 +71,12 @@ def step_us(gpu, kernels, atoms):
 def table():
     out = ["| GPU, us a step (ns/day at 2 fs), **modelled** | " + " | ".join("%s %s" % (name, format(n, ",")) for name, n in SIZES) + " |",
            "|---|" + "---|" * len(SIZES)]
-    with open(ROOT + "/cloud/gpus.csv", newline="") as f:
-        for gpu in csv.DictReader(f):
-            needed = [gpu.get(k) for k in ("sm", "lanes_per_sm", "boost_mhz", "fp32_tflops", "bandwidth_gb_s")]
-            if not all(needed) or float(gpu["compute_capability"] or 0) < 7.5:
-                continue
-            cells = [step_us(gpu, steps(), n) for _, n in SIZES]
-            out.append("| %s | " % gpu["gpu"] + " | ".join("%.0f (%.0f) %s" % (us, 172.8e3 / us, longest) for us, longest in cells) + " |")
+    for gpu in gpus():
+        needed = [gpu.get(k) for k in ("sm", "lanes_per_sm", "boost_mhz", "fp32_tflops", "bandwidth_gb_s")]
+        if not all(needed) or float(gpu["compute_capability"] or 0) < 7.5:
+            continue
+        cells = [step_us(gpu, steps(), n) for _, n in SIZES]
+        out.append("| %s | " % gpu["gpu"] + " | ".join("%.0f (%.0f) %s" % (us, 172.8e3 / us, longest) for us, longest in cells) + " |")
     return out
 
 
