@@ -17,7 +17,8 @@ enum {
     MDS_RNG_THERMOSTAT = 3,
     MDS_RNG_BAROSTAT = 4,
     MDS_RNG_MAKE = 5,    // generated systems
-    MDS_RNG_MINIMIZE = 6 // parting atoms at one point
+    MDS_RNG_MINIMIZE = 6, // parting atoms at one point
+    MDS_RNG_MESH = 7      // places and waves where the start is looked at for its mesh
 };
 
 MDS_INLINE void mds_philox(const uint32_t counter[4], uint64_t key, uint32_t out[4])

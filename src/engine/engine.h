@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "io/io.h"
+#include "num/num.h"
 #include "read/read.h"
 
 /// What the engine chose and why, for `explain` and the log.
@@ -57,7 +58,7 @@ typedef struct {
     mds_read_report read_report;
     mds_choices choices;
     mds_tuned   tuned;        // decisions of the tuner that mds_sim_choose follows where the user gives nothing
-    double      structure;    // mds_pme_structure of the start, 1/nm; 0: not looked at yet
+    mds_pme_structure structure; // of the start's charges; zeroed: not looked at yet
     double      n_degrees;
     uint8_t     input_hash[32];
 

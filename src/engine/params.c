@@ -112,8 +112,8 @@ static mds_status choose_mesh(mds_sim *s)
     }
     p->mesh_every = (int32_t)c->run.mesh_every;
     for (k = 0; k < 3; k++) edge[k] = mds_norm(s->start.box.a[k]);
-    if (!(s->structure > 0)) // takes time, and the tuner asks again
-        s->structure = mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->start.x, s->system.charge, &s->start.box);
+    if (!(s->structure.crowd > 0)) // takes time, and the tuner asks again
+        MDS_TRY(mds_pme_look(s->system.n_atoms, (const double(*)[3])s->start.x, s->system.charge, &s->start.box, &s->structure));
     sys.structure = s->structure;
     for (i = 0; i < s->system.n_atoms; i++) {
         sys.sum_q2 += s->system.charge[i] * s->system.charge[i];

@@ -8,20 +8,21 @@
 // again [hockney1988, deserno1998, wang2010]:
 //
 //     Q(k) = sum_s S(k_s) [ |k_s U_s^2 G - R_s|^2 + G^2 U_s^2 sum_{s' != s} |k_s'|^2 U_s'^2 ]
-//     <dF^2> = f^2 (sum q^2)^2/(N V) int d^3k/(2 pi)^3 Q(k) + f^2 (sum q^4/N) 2 sum_d |A_d|^2
+//     <dF^2> = C f^2 (sum q^2)^2/(N V) int d^3k/(2 pi)^3 Q(k) + f^2 (sum q^4/N) 2 sum_d |A_d|^2
 //     A_d = int d^3k/(2 pi)^3 G sum_s k_s+d U_s+d U_s S(k_s)            (k over the mesh's first zone)
 //
 // A_d is the force of a charge on itself, which repeats with the mesh: no mean over many pairs, but the same
 // for all. It rules in dilute systems. Analytic differentiation (k_s' on the receiving side), truncation of
 // the spectrum by the mesh (R_s), the real influence factors and skewed boxes are all in it; what is left to
-// know is how the charges are arranged: S(k) = |sum q e^ikx|^2 / sum q^2. For independent charges S is 1, and
-// the estimate is then right to some per cent. In a liquid charges screen each other: S rises like a step
-// near 27/nm from 1e-3 to a little above 1, in water as in protein or DNA solutions. One number, the place of
-// the step, describes that; without it the error of water would be overrated five times.
+// know is how the charges are arranged, and that is measured (pme_structure.c): their structure factor S(k) and how
+// crowded they are, C. Both are 1 for independent charges in a uniform box. In a liquid S rises from 1e-3 at long
+// waves to 1 near 28/nm, which spares the mesh most of its error, and overshoots: 1.2 near 32/nm and 1.4
+// near 50/nm. There the aliases of a mesh of 0.1 to 0.15 nm are, and they make its error. What is left out: that a
+// charge, its neighbours and theirs are arranged at once (three at a time), and that real boxes are small.
 //
-// The Gaussian's force cut off at rc: for r > rc it is A exp(-a (r - rc))/r with a = 2 beta^2 rc, whose
-// spectrum falls like 1/(k^2 + a^2); integrated with S(k) in place of 1 this is Kolafa and Perram's estimate
-// [kolafa1992] for charges that screen. The edge-subtracted prolate has nothing beyond rc.
+// The Gaussian's force cut off at rc: for r > rc it is A exp(-a (r - rc))/r with a = 2 beta^2 rc and A/rc the force at rc,
+// whose spectrum falls like 1/(k^2 + a^2); integrated with S(k) in place of 1 this is Kolafa and Perram's
+// estimate [kolafa1992] for charges that screen. The edge-subtracted prolate has nothing beyond rc.
 #include "num/num.h"
 
 #include "base/units.h"
@@ -32,10 +33,6 @@
 enum { ALIASES = 3, POINTS = 8, SINGLES = 3, NODES = POINTS + SINGLES };
 
 static const double k_reach = 70; // k rc; beyond it the spectrum is below 1e-6 for c >= 6 and taken for 0
-static const double liquid_screen = 27;                        // 1/nm
-/// Liquids have 27 to 32/nm (docs/theory/mesh.md). A start on a lattice has 40, since most waves find nothing in it, and is a liquid soon
-/// after: a mesh chosen for the lattice would then miss its target.
-static const double stillest = 32; // 1/nm
 static const double least_spacing = 0.025, most_spacing = 0.5; // nm, of a mesh that is chosen
 
 // ------------------------------------------------------------------------------------------------- estimate
@@ -88,16 +85,18 @@ static int sides(int32_t n, int order, side *s)
 }
 
 typedef struct {
-    const mds_split *split;
-    double           screen5, high; // screen^5; what S rises to
+    const mds_split         *split;
+    const mds_pme_structure *structure;
 } view;
 
-/// S(k), given k and k^2.
-static double arranged(const view *v, double k, double k2)
+/// S(k): between the waves that were looked at; 1 beyond, and if nobody has looked.
+static double arranged(const view *v, double k)
 {
-    const double z = k * k2 * k2;
+    const double t = k / MDS_PME_WAVE_STEP;
+    const int    i = (int)fmin(t, MDS_PME_WAVES);
 
-    return v->high * z / (z + v->screen5);
+    if (v->structure->crowd <= 0 || i >= MDS_PME_WAVES - 1) return 1;
+    return v->structure->s[i] + (t - i) * (v->structure->s[i + 1] - v->structure->s[i]);
 }
 
 static void ghat_of(const view *v, double k, double *ghat)
@@ -165,7 +164,7 @@ static void add_wave(const view *v, const lattice *l, const side *const s[3], co
                 if (i + j + k == 0)
                     g = 4 * MDS_PI * ghat / k2 * x->b2 * y->b2 * z->b2; // the wave itself comes first
                 off = u2 * g - 4 * MDS_PI * ghat / k2;
-                seen[i][j][k] = arranged(v, length, k2);
+                seen[i][j][k] = arranged(v, length);
                 sum += seen[i][j][k] * (k2 * off * off + g * g * u2 * fmax(0, all_k - k2 * u2));
             }
     out->q += weight * sum;
@@ -232,7 +231,9 @@ static double self2(const fault *f, const lattice *l)
 
 static double truncation2(const view *v)
 {
-    const double cut = v->split->cut, a = 2 * v->split->shape * v->split->shape * cut;
+    const double cut = v->split->cut, beta = v->split->shape, a = 2 * beta * beta * cut;
+    const double first = exp(-beta * beta * cut * cut) * 2 * beta / sqrt(MDS_PI) / cut;
+    const double force = first + erfc(beta * cut) / (cut * cut); // at rc
     const int    n = 100;
     double       share = 0; // of (2a/pi) int S dk/(a^2 + k^2), with k = a tan
     int          i;
@@ -241,35 +242,21 @@ static double truncation2(const view *v)
     for (i = 0; i < n; i++) {
         const double k = a * tan(0.5 * MDS_PI * (i + 0.5) / n);
 
-        share += arranged(v, k, k * k) / n;
+        share += arranged(v, k) / n;
     }
-    return share * 4 / cut * exp(-a * cut);
-}
-
-/// What S rises to: 1 for independent charges. Liquids: 1.2 to 1.5 from 28 to 60/nm, and 1.6 makes up for
-/// what is left out (fitted to seven liquid systems, docs/theory/mesh.md).
-static double high_of(double screen)
-{
-    return 1 + 0.6 * fmin(1, screen / liquid_screen);
-}
-
-static view view_of(const mds_pme_system *s, const mds_split *split)
-{
-    const double screen = s->structure > 0 ? s->structure : liquid_screen;
-
-    return (view){split, pow(screen, 5), high_of(screen)};
+    return share * 4 / cut * exp(-a * cut) * (force / first) * (force / first);
 }
 
 static double error_of(const mds_pme_system *s, const mds_split *split, const int32_t n[3], int order)
 {
-    const view    v = view_of(s, split);
+    const view    v = {split, &s->structure};
     const lattice l = lattice_of(s, n);
     const fault   f = zone(&v, &l, n, order);
+    const double  crowd = fmax(1, s->structure.crowd); // ions far apart still see each other's waves
     const double  q4 = s->sum_q4 > 0 ? s->sum_q4 : s->sum_q2 * s->sum_q2 / s->n_atoms;
 
     return MDS_COULOMB *
-           sqrt((s->sum_q2 * s->sum_q2 * (truncation2(&v) + f.q) / s->volume + q4 * self2(&f, &l)) /
-                s->n_atoms);
+           sqrt((crowd * s->sum_q2 * s->sum_q2 * (truncation2(&v) + f.q) / s->volume + q4 * self2(&f, &l)) / s->n_atoms);
 }
 
 double mds_pme_error(const mds_pme_system *s, const mds_pme_choice *c)
@@ -281,61 +268,6 @@ double mds_pme_error(const mds_pme_system *s, const mds_pme_choice *c)
     error = error_of(s, &split, c->grid, c->order);
     mds_split_free(&split);
     return error;
-}
-
-double mds_pme_structure(int32_t n, const double (*x)[3], const double *charge, const mds_box *box)
-{
-    static const double k_of[] = {9, 13, 17, 21}; // 1/nm: where S of a liquid climbs
-    const int           each = n > 250000               ? 4
-                               : 1000000 / (n + 1) < 40 ? 1000000 / (n + 1) + 4
-                                                        : 40; // waves; time stays below a second
-    double              inv[3][3], q2 = 0, best = liquid_screen, least = INFINITY, screen, s[4];
-    uint32_t            seed = 12345;
-    int32_t             i;
-    int                 a, b, w;
-
-    if (mds_box_is_none(box)) return liquid_screen;
-    mds_box_inverse(box, inv);
-    for (i = 0; i < n; i++) q2 += charge[i] * charge[i];
-    if (!(q2 > 0)) return liquid_screen;
-    for (b = 0; b < 4; b++) {
-        s[b] = 0;
-        for (w = 0; w < each; w++) {
-            double wave[3], m[3], re = 0, im = 0, length;
-
-            for (a = 0; a < 3; a++) {
-                seed = seed * 1664525u + 1013904223u;
-                wave[a] = (double)(seed >> 8) / 8388608.0 - 1 + 1e-3;
-            }
-            length = mds_norm(wave);
-            for (a = 0; a < 3; a++)
-                m[a] = rint(k_of[b] / length / (2 * MDS_PI) *
-                            mds_dot(wave, box->a[a])); // nearest wave of the box
-            for (a = 0; a < 3; a++)
-                wave[a] = 2 * MDS_PI * (inv[a][0] * m[0] + inv[a][1] * m[1] + inv[a][2] * m[2]);
-            for (i = 0; i < n; i++) {
-                const double phase = mds_dot(wave, x[i]);
-
-                re += charge[i] * cos(phase);
-                im += charge[i] * sin(phase);
-            }
-            s[b] += (re * re + im * im) / (q2 * each);
-        }
-    }
-    for (screen = 1; screen <= stillest; screen += 0.5) { // least squares of the logarithms
-        double sum = 0;
-
-        for (b = 0; b < 4; b++) {
-            const double z = pow(k_of[b] / screen, 5), model = high_of(screen) * z / (1 + z);
-
-            sum += pow(log(model / fmax(s[b], 1e-6)), 2);
-        }
-        if (sum < least) {
-            least = sum;
-            best = screen;
-        }
-    }
-    return best;
 }
 
 // --------------------------------------------------------------------------------------------------- choice
@@ -462,10 +394,9 @@ static mds_status search(const mds_pme_system *s, const mds_pme_choice *given, d
     return MDS_OK;
 }
 
-/// The estimate takes charges to be independent; in real molecules they are not, and 2 to 14 % more is measured at the
-/// default target (protein 14, water 4, DNA 1; tests/physics/test_prolate.py). Where something is left to choose, the choice aims this
-/// much below the target, so that the measured error meets it.
-static const double margin = 0.88;
+/// The structure is measured on a sample, and the estimate scatters by 3 % about the measured error (docs/validation.md):
+/// where something is left to choose, the choice aims this much below the target.
+static const double aim = 0.97;
 
 mds_status mds_pme_choose(const mds_pme_system *s, double target, double spacing, mds_pme_choice *choice)
 {
@@ -482,7 +413,7 @@ mds_status mds_pme_choose(const mds_pme_system *s, double target, double spacing
         choice->error = mds_pme_error(s, choice);
         return MDS_OK;
     }
-    MDS_TRY(search(s, choice, spacing, margin * target, choice->split, &best));
+    MDS_TRY(search(s, choice, spacing, aim * target, choice->split, &best));
     if (!isfinite(best.cost)) MDS_TRY(search(s, choice, spacing, target, choice->split, &best));
     if (!isfinite(best.cost) && choice->split == MDS_NUM_PROLATE && !(choice->shape > 0))
         MDS_TRY(search(s, choice, spacing, target, MDS_NUM_GAUSSIAN, &best));

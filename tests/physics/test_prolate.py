@@ -7,8 +7,8 @@ usage: test_prolate.py exact|default
            agree with the Gaussian references to 1e-5 (coulomb and potential of the sum of the magnitudes of their parts,
            forces of the rms, virial of the largest element).
   default  pme.force_error as it stands (0.5) and two other targets: the measured rms force error on water, protein and ions
-           must be at most the default target, and 1.15 of the others (structure of the liquid that the estimate does not know),
-           and the printed estimate within a factor 1.5 of the measured one.
+           and a layer of octane must be at most the default target, and 1.03 of the others (the estimate's structure is
+           measured on a sample, and scatters by as much), and the printed estimate within a tenth of the measured one.
 """
 import json, os, subprocess, sys, tempfile
 
@@ -66,7 +66,7 @@ def exact(work):
 
 
 def default(work):
-    for name in ("water_3k_tip3p", "dhfr", "dna_dodecamer_amber"):
+    for name in ("water_3k_tip3p", "dhfr", "dna_dodecamer_amber", "octane_sandwich"):
         folder, ref, tight, forces = load(name)
         base = references.conf_text(folder, ref, "tight", tight["settings"], tight, "cpu")
         head = [l for l in base.splitlines() if not l.startswith("pme")]
@@ -76,7 +76,7 @@ def default(work):
             measured = np.sqrt(((f - forces) ** 2).sum(1).mean())
             chosen = res["settings"]["chosen"]
             estimate = chosen["estimated_force_error"]
-            say(measured <= (1.0 if target == 0.5 else 1.15) * target and estimate / 1.5 <= measured <= 1.5 * estimate,
+            say(measured <= (1.0 if target == 0.5 else 1.03) * target and estimate / 1.1 <= measured <= 1.1 * estimate,
                 "%s target %.2f: %s %.3f order %d grid %s, estimated %.3f, measured %.3f kJ/mol/nm"
                 % (name, target, chosen["split"], chosen["shape"], chosen["order"], chosen["grid"], estimate, measured))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The estimate of the force error against the error itself: Coulomb forces of the cpu backend with a mesh,
-// less those with a Gaussian split of beta rc 4.3, order 8 and a spacing of 0.06 nm. Random charges, ions,
-// water made here; protein, DNA and a triclinic box where the reference systems are at hand. Then choices:
+// less those with a Gaussian split of beta rc 4.3, order 8 and a spacing of 0.06 nm. Random charges, ions, water and a layer of
+// it made here; protein, DNA, octane in layers and a triclinic box where the reference systems are at hand. Then choices:
 // they meet the target, and keep what was given.
 #include "backend/backend.h"
 #include "num/num.h"
@@ -69,8 +69,8 @@ static void describe_sample(sample *s)
         s->pme.sum_q2 += pow(s->system.charge[i], 2);
         s->pme.sum_q4 += pow(s->system.charge[i], 4);
     }
-    s->pme.structure =
-        mds_pme_structure(s->system.n_atoms, (const double(*)[3])s->state.x, s->system.charge, &s->state.box);
+    TEST_OK(mds_pme_look(s->system.n_atoms, (const double(*)[3])s->state.x, s->system.charge, &s->state.box,
+                         &s->pme.structure));
 }
 
 static void finish_sample(sample *s, double cut)
@@ -122,14 +122,14 @@ static const struct {
     {MDS_NUM_GAUSSIAN, 2.63, 5, 0.113}, {MDS_NUM_GAUSSIAN, 3.12, 6, 0.155}, {MDS_NUM_GAUSSIAN, 3.46, 8, 0.14},
 };
 
-/// The error is at most `factor` times the estimate wherever the error is above 0.05, where rounding in float
-/// (0.02) is small.
-static void compare(const char *name, const sample *s, double factor)
+/// The error is at most `under` times the estimate, and the estimate at most `over` times the error, wherever the error is
+/// above 0.05, where rounding in float (0.02) is small.
+static void compare(const char *name, const sample *s, double under, double over)
 {
     size_t q;
     int    k, compared = 0;
 
-    printf("%s: %d atoms, charges screen below %.1f/nm\n", name, (int)s->system.n_atoms, s->pme.structure);
+    printf("%s: %d atoms, crowded %.2f\n", name, (int)s->system.n_atoms, s->pme.structure.crowd);
     for (q = 0; q < sizeof settings / sizeof settings[0]; q++) {
         mds_pme_choice c = {.split = settings[q].split,
                             .cut = s->cut,
@@ -146,10 +146,8 @@ static void compare(const char *name, const sample *s, double factor)
                error, estimate, estimate / error);
         if (error < 0.05) continue;
         compared++;
-        TEST_TRUE(estimate > error / factor);
-        TEST_TRUE(estimate <
-                  1.2 * factor *
-                      error); // the safe side: order 8 on 12 points is overrated 1.7 times in water
+        TEST_TRUE(estimate > error / under);
+        TEST_TRUE(estimate < over * error);
     }
     TEST_TRUE(compared >= 8);
 }
@@ -201,7 +199,7 @@ static bool read_sample(sample *s, const char *topology, const char *coordinates
     return true;
 }
 
-/// Targets: the estimate is at or below, the error within 1.5 of it; the mesh is made of 2, 3, 5, 7.
+/// Targets: the estimate is at or below, the error within 1.05 of it (the estimate scatters by 3 %); the mesh is made of 2, 3, 5, 7.
 static void choices(const sample *s)
 {
     const double targets[] = {2, 0.5, 0.1};
@@ -220,7 +218,7 @@ static void choices(const sample *s)
                    error);
             TEST_INT(c.split, kind ? MDS_NUM_GAUSSIAN : MDS_NUM_PROLATE);
             TEST_TRUE(c.error <= targets[q]);
-            TEST_TRUE(error <= 1.5 * targets[q]);
+            TEST_TRUE(error <= 1.05 * targets[q]);
             TEST_TRUE(c.error > 0.4 * targets[q]); // not far better than asked for: that would be too dear
             TEST_INT(mds_fft_size(c.grid[0]), c.grid[0]);
         }
@@ -253,8 +251,10 @@ static void given_is_kept(const sample *s)
     TEST_FAILS(mds_pme_choose(&s->pme, 0.5, 0, &c), MDS_E_INPUT, "not in 4 to 8");
 }
 
-/// Water as it is made stands on a lattice, and some boxes of it are stiller than any liquid: the mesh is that of a liquid all the same.
-static void lattice_starts_are_taken_for_liquids(void)
+/// Made boxes of water are tiles of a small one: most waves of the box find nothing in them and few find all. Both sizes are
+/// seen as what they are, one liquid: the structure factor of water (1.15 at its first top, 32/nm; 0.01 at 12/nm; with 400
+/// balls 5 % noise each), uniform (0.975: a charge keeps others at a distance).
+static void tiled_starts_are_seen_as_liquids(void)
 {
     double spacing[2];
 
@@ -265,51 +265,73 @@ static void lattice_starts_are_taken_for_liquids(void)
         TEST_OK(mds_make("water", k ? 12000 : 3000, 5, &s.system, &s.state));
         if (!s.system.frozen) TEST_OK(mds_system_freeze(&s.system));
         describe_sample(&s);
-        TEST_TRUE(s.pme.structure >= 27 && s.pme.structure <= 32); // of liquids; the lattice of 12,000 alone has 40
+        TEST_NEAR(s.pme.structure.crowd, 0.975, 0.02);
+        TEST_NEAR(s.pme.structure.s[6], 0.0115, 0.003);
+        TEST_NEAR((s.pme.structure.s[15] + s.pme.structure.s[16]) / 2, 1.15, 0.15);
         TEST_OK(mds_pme_choose(&s.pme, 0.5, 0, &c));
         spacing[k] = side(&s, 0) / c.grid[0];
         free_sample(&s);
     }
-    // one liquid, one spacing: sizes of transforms are 8 % apart at most here, and 0.5/nm of structure are as much again
-    TEST_NEAR(spacing[1] / spacing[0], 1, 0.12);
+    TEST_NEAR(spacing[1] / spacing[0], 1, 0.12); // one liquid, one spacing: sizes of transforms are 8 % apart at most here
+}
+
+/// A quarter of the box is water, the rest empty: the charges about a charge are four times as dense as the mean, in the
+/// middle of the layer, less at its faces.
+static void layer(sample *s)
+{
+    memset(s, 0, sizeof *s);
+    TEST_OK(mds_make("water", 3000, 5, &s->system, &s->state));
+    if (!s->system.frozen) TEST_OK(mds_system_freeze(&s->system));
+    s->state.box.a[2][2] *= 4;
+    finish_sample(s, 0.9);
+    TEST_TRUE(s->pme.structure.crowd > 3 && s->pme.structure.crowd < 4);
 }
 
 int main(void)
 {
     sample s;
 
-    lattice_starts_are_taken_for_liquids();
+    tiled_starts_are_seen_as_liquids();
 
     random_charges(&s, 2000, 100, 0.6, 0.9);
-    TEST_TRUE(s.pme.structure < 5);
-    compare("random charges", &s,
-            1.2); // the formula is exact for them but for the quadrature and two aliases
+    TEST_NEAR(s.pme.structure.crowd, 1, 0.05);
+    for (int k = 6; k < MDS_PME_WAVES; k++) TEST_NEAR(s.pme.structure.s[k], 1, 0.25); // five times the noise of 400 balls
+    compare("random charges", &s, 1.15, 1.15); // the formula is exact for them; 2,000 charges scatter
     free_sample(&s);
 
     random_charges(&s, 60, 2, 1,
                    0.9); // dilute ions: the force on itself counts most, and few charges scatter
-    compare("ions", &s, 1.5);
+    compare("ions", &s, 1.15, 1.4);
     free_sample(&s);
 
     memset(&s, 0, sizeof s);
     TEST_OK(mds_make("water", 3000, 5, &s.system, &s.state));
     if (!s.system.frozen) TEST_OK(mds_system_freeze(&s.system));
     finish_sample(&s, 0.9);
-    compare("water", &s, 1.5);
+    compare("water", &s, 1.25, 1.7); // tiled: its few waves meet the mesh's aliases or miss them
     choices(&s);
     given_is_kept(&s);
     free_sample(&s);
 
     if (read_sample(&s, "villin_water/topol.top", "villin_water/conf.gro", 0.9)) {
-        compare("protein in water", &s, 1.5);
+        compare("protein in water", &s, 1.1, 1.15);
         free_sample(&s);
     }
+    if (read_sample(&s, "octane_sandwich/topol.top", "octane_sandwich/conf.gro", 0.9)) {
+        TEST_NEAR(s.pme.structure.crowd, 1.30, 0.05); // the water has nearly all the charge, and 60 % of the box
+        compare("octane between water", &s, 1.1, 1.15);
+        choices(&s);
+        free_sample(&s);
+    }
+    layer(&s);
+    compare("a layer of water in vacuum", &s, 1.3, 1.7); // as the tiled water it is made of
+    free_sample(&s);
     if (read_sample(&s, "dna_dodecamer_amber/system.prmtop", "dna_dodecamer_amber/system.inpcrd", 1.0)) {
-        compare("DNA in water", &s, 1.5);
+        compare("DNA in water", &s, 1.1, 1.15);
         free_sample(&s);
     }
     if (read_sample(&s, "water_dodecahedron/topol.top", "water_dodecahedron/conf.gro", 0.8)) {
-        compare("water in a dodecahedron", &s, 1.5);
+        compare("water in a dodecahedron", &s, 1.1, 1.4); // order 8 on 10 points is overrated
         free_sample(&s);
     }
     return test_end();
