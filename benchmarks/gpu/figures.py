@@ -4,6 +4,7 @@
 usage: figures.py [--document FILE]
 From model.py and step.csv (which tests hold to the emulated step and to the machine code) and from the sources' constants. A sentence that is
 reworded so that its figure is not found any more fails too: change its pattern here."""
+import csv
 import os
 import re
 import sys
@@ -35,6 +36,14 @@ def modelled(gpu, atoms):
     return model.step_us(next(row for row in model.gpus() if row["gpu"] == gpu), model.steps(), atoms)[0]
 
 
+def of_pairs():
+    """Fewest and most instructions a pair of the inner loops in loops.csv, over kernels and chips"""
+    with open(os.path.join(model.HERE, "loops.csv"), newline="") as f:
+        rows = [row for row in csv.DictReader(line for line in f if not line.startswith("#")) if row["of"] == "pairs"]
+    each = [float(row["all"]) / float(row["turn"]) for row in rows]
+    return ["%.0f" % min(each), "%.0f" % max(each)]
+
+
 def figures():
     """[(pattern with groups, what the groups must be)]"""
     size = dict(model.SIZES)
@@ -47,6 +56,7 @@ def figures():
          ["%.0f" % modelled("H100-SXM5", size["DHFR"]), format(size["DHFR"], ","), "%.1f" % (modelled("H100-SXM5", size["STMV"]) / 1000), format(size["STMV"], ",")]),
         (r"meshes up to (\d+) points wide", [constant("cuda/mesh.h", r"MESH_GEMM_MOST = (\d+)")]),
         (r"the host looks every (\d+) steps", [constant("src/engine/step.c", r"BATCH = (\d+)")]),
+        (r"with both sides of all branches it is (\d+) to (\d+)\)", of_pairs()),
         (r"octet \((\w+) atoms close together\)", [spell(int(constant("cuda/device.h", r"GPU_OCTET = (\d+)")))]),
         (r"Chips: sm_(\d+) to sm_(\d+);", [arch[0], arch[-1]]),
         (r"for the chips sm_(\d+) to sm_(\d+) and", [arch[0], arch[-1]]),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machine code as NVIDIA's disassembler prints it: instructions by class, loops, and what the innermost long loop of a kernel costs.
 
-A loop is a stretch that a backward branch closes: [target, branch]. The one that counts is the longest that holds no other at least half as
-long: what remains of unrolled loops, and not the branch to itself that ends a kernel. Both sides of branches inside it count.
+A loop is a stretch that a backward branch closes: [target, branch], but not the branch to itself that ends a kernel. The one that counts is the
+longest that holds no other of an eighth of its length or more: shorter ones are what a compiler makes of rare atomics. Both sides of branches inside
+it count.
 
 usage: sass.py --test    compares what is found in sample.sass with what was counted by hand there"""
 import collections
@@ -45,19 +46,20 @@ def count(instructions):
 
 
 def loops(code):
-    """Stretches [target, branch] of backward branches, without the branch to itself that ends a kernel."""
+    """Stretches [target, branch] of backward branches, without the branch to itself that ends a kernel, and without those that begin inside another and end
+    behind it: ways back from rare code that stands behind the loops."""
     found = []
     for address, text in code:
         m = re.match(r"BRA(?:\.\w+)*\s+(?:[!U]*P\w+,\s*)*(?:`\(\.\S+\)|0x([0-9a-f]+))", text)
         if m and m.group(1) and int(m.group(1), 16) < address:
             found.append((int(m.group(1), 16), address))
-    return found
+    return [l for l in found if not any(o[0] < l[0] <= o[1] < l[1] for o in found)]
 
 
 def inner_loop(code):
     """The one that counts, or None."""
     every = loops(code)
-    inner = [l for l in every if not any(o != l and l[0] <= o[0] and o[1] <= l[1] and 2 * (o[1] - o[0]) > l[1] - l[0] for o in every)]
+    inner = [l for l in every if not any(o != l and l[0] <= o[0] and o[1] <= l[1] and 8 * (o[1] - o[0] + 16) > l[1] - l[0] + 16 for o in every)]
     return max(inner, key=lambda l: l[1] - l[0], default=None)
 
 
@@ -92,7 +94,7 @@ def test():
     want = {
         # 38 instructions for the four points of a column, 0x680 to 0x8d0
         ("k_spread<4>", 90): {"all": 38, "float": 6, "convert": 4, "atomic": 4, "load": 6, "lds": 6},
-        # an outer loop that is little more than its inner one, a short loop before, the branch to itself at the end
+        # a loop in a loop, a short one before, a way back into the inner one from behind, the branch to itself at the end
         ("planted", 75): {"all": 6, "float": 2, "fma": 2, "special": 1, "load": 1, "ldg": 1},
     }
     wrong = ["%s: %s, and not %s" % (key, found.get(key, {}).get("loop"), counts) for key, counts in want.items() if found.get(key, {}).get("loop") != counts]
