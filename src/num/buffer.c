@@ -155,10 +155,10 @@ static double inner_buffer(const mds_buffer_system *s, double t, double period, 
 /// where they were expected as from where they were after this share of the interval (measured, decision 005).
 #define FORESIGHT 0.65
 
-/// Costs in core cycles an atom, measured with avx512 (benchmarks/results): a search and a pruning with an outer radius of 1.08 nm,
-/// the kernel with an inner one of 0.945 nm, in water. The first number of a pair is there whatever the list holds, the other
+/// Costs in core cycles an atom, measured with avx512 on DHFR (benchmarks/results/2026-12-01-lists.md): a search and a pruning with an outer
+/// radius of 1.08 nm, the kernel with an inner one of 0.945 nm. The first number of a pair is there whatever the list holds, the other
 /// goes with its tiles: with the density, and lists reach as far as clusters of four atoms are wide.
-static const double search_cost[2] = {600, 300}, prune_cost[2] = {50, 400}, kernel_cost = 900;
+static const double search_cost[2] = {450, 530}, prune_cost[2] = {150, 210}, kernel_cost = 680;
 #define WATER 100.0 // 1/nm^3
 #define WIDE 0.35   // nm: of a cluster there
 
@@ -168,6 +168,14 @@ static double tiles(const mds_buffer_system *s, double radius, double reference)
     const double wide = WIDE * cbrt(WATER / s->density);
 
     return s->density / WATER * pow((radius + wide) / (reference + WIDE), 3);
+}
+
+/// Prunings of a list that lives for n steps. The one at the search, which is not made for later, holds half as long as the others.
+static int prunings(int n, int every)
+{
+    const int first = (every + 1) / 2;
+
+    return 1 + (n > first ? (n - first + every - 1) / every : 0);
 }
 
 void mds_buffer_choose(const mds_buffer_system *s, double dt, double tolerance, const mds_buffer_choice *given,
@@ -185,9 +193,8 @@ void mds_buffer_choose(const mds_buffer_system *s, double dt, double tolerance, 
         const double search = search_cost[0] + search_cost[1] * lists, prune = prune_cost[0] + prune_cost[1] * lists;
 
         for (every = 1; every <= 12; every++) {
-            // one pruning more, at the search itself
             const double inner = fmin(inner_buffer(s, FORESIGHT * every * dt, every * dt, tolerance), outer);
-            const double cost = search / n + prune * (1.0 / every + 0.5 / n) + kernel_cost * tiles(s, s->cut + inner, 0.945);
+            const double cost = (search + prune * prunings(n, every)) / n + kernel_cost * tiles(s, s->cut + inner, 0.945);
 
             if (cost >= best) continue;
             best = cost;
