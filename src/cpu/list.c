@@ -16,9 +16,6 @@
 
 #include <math.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 void mds_cpu_list_clear(mds_device *d)
 {
@@ -351,6 +348,34 @@ static mds_status build_chunk(mds_device *d, cpu_lane *lane, size_t index)
     return MDS_OK;
 }
 
+/// One more of the numbers from *next on, which several threads take.
+static size_t take(size_t *next)
+{
+    size_t taken;
+
+#pragma omp atomic capture
+    taken = (*next)++;
+    return taken;
+}
+
+/// Thread t's part of the building: what is beside first, then chunks of its own, which it will prune too and whose atoms it has put in
+/// order, then those that others have not got to.
+static mds_status build_share(mds_device *d, int t, size_t n_beside, const cpu_beside *beside, size_t *begun)
+{
+    mds_status status = MDS_OK;
+    size_t     c;
+
+    while ((c = take(begun)) < n_beside)
+        if (beside[c](d) != MDS_OK) status = MDS_E_MEMORY;
+    for (int k = 0; k < d->n_threads; k++) {
+        cpu_lane *of = &d->list->lane[(t + k) % d->n_threads];
+
+        while ((c = take(&of->next_chunk)) < of->last_chunk)
+            if (build_chunk(d, &d->list->lane[t], c) != MDS_OK) status = MDS_E_MEMORY;
+    }
+    return status;
+}
+
 /// Entries, tiles and masked tiles of a thread.
 typedef struct {
     size_t parts, j, mask;
@@ -404,8 +429,8 @@ mds_status mds_cpu_list_build(mds_device *d, size_t n_beside, const cpu_beside *
 {
     cpu_list    *list = d->list;
     const size_t n_clusters = (size_t)d->n_clusters, n_columns = (size_t)list->n_column[0] * (size_t)list->n_column[1];
+    size_t       begun = 0;
     bool         failed = false;
-    size_t       c;
     int          t;
 
     list->n_chunks = ((size_t)list->n_supers + CPU_CHUNK - 1) / CPU_CHUNK;
@@ -417,16 +442,11 @@ mds_status mds_cpu_list_build(mds_device *d, size_t n_beside, const cpu_beside *
         MDS_TRY(mds_grow(&lane->run, &lane->cap_run, n_columns + 16, sizeof *lane->run));
         MDS_TRY(mds_grow(&lane->found, &lane->cap_found, n_clusters + 16, sizeof *lane->found));
         MDS_TRY(mds_grow(&lane->region, &lane->cap_region, n_clusters + 16, sizeof *lane->region));
+        lane->next_chunk = list->n_chunks * (size_t)t / (size_t)d->n_threads;
+        lane->last_chunk = list->n_chunks * ((size_t)t + 1) / (size_t)d->n_threads;
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(d->n_threads) reduction(| : failed)
-    for (c = 0; c < n_beside + list->n_chunks; c++) {
-#ifdef _OPENMP
-        cpu_lane *lane = &list->lane[omp_get_thread_num()];
-#else
-        cpu_lane *lane = list->lane;
-#endif
-        failed |= (c < n_beside ? beside[c](d) : build_chunk(d, lane, c - n_beside)) != MDS_OK;
-    }
+#pragma omp parallel for schedule(static, 1) num_threads(d->n_threads) reduction(| : failed)
+    for (t = 0; t < d->n_threads; t++) failed |= build_share(d, t, n_beside, beside, &begun) != MDS_OK;
     MDS_CHECK(!failed, MDS_E_MEMORY, "out of memory for the pair list"); // the message stayed with the thread
     list->boxes_only = true;
     return mds_cpu_list_deal(d);

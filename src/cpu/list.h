@@ -54,6 +54,7 @@ typedef struct {
 /// share of all inner lists.
 typedef struct {
     size_t    first_chunk, first_entry, end_chunk, end_entry; // outer entries: from first up to end, not included
+    size_t    next_chunk, last_chunk; // while the list is built: chunks of its own that nobody has taken yet
     cpu_inner inner;
     int64_t   weight;     // of its parts
     cpu_cut   begin, end; // parts of all lanes, in order: from begin up to end, not included
@@ -155,6 +156,8 @@ static inline int32_t mds_cpu_key_atom(uint64_t key)
 
 /// Keys of all atoms from their places, grouped by column, each column by z and then atom id. Errors: MDS_E_MEMORY. order.c.
 mds_status mds_cpu_order_sort(mds_device *device);
+/// First column of thread t's share: about as many atoms in each, and the same columns wherever atoms are put in order. order.c.
+int32_t mds_cpu_order_share(const mds_device *device, int t);
 /// Number of atoms, from key `first` of n on, that make the next super. order.c.
 int32_t mds_cpu_order_length(const mds_device *device, const uint64_t *first, int32_t n);
 /// Deal the n atoms of a super, at present slots, to its two clusters, four to the first; those with LJ come first in either. order.c.

@@ -124,6 +124,23 @@ static void level_row(mds_device *d, int32_t *start)
     }
 }
 
+int32_t mds_cpu_order_share(const mds_device *d, int t)
+{
+    const int32_t *key = d->list->column_key, first = (int32_t)((int64_t)d->n_atoms * t / d->n_threads);
+    int32_t        low = 0, high = d->list->n_column[0] * d->list->n_column[1];
+
+    if (t >= d->n_threads) return high; // columns at the end may be empty
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+
+        if (key[middle] < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 mds_status mds_cpu_order_sort(mds_device *d)
 {
     cpu_list     *list = d->list;
@@ -153,10 +170,10 @@ mds_status mds_cpu_order_sort(mds_device *d)
     list->column_key[0] = 0;
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
     for (c = 0; c < ny; c++) level_row(d, list->column_key + (size_t)c * (size_t)nx);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(d->n_threads)
-    for (c = 0; c < n_columns; c++)
-        sort_keys(list->key + list->column_key[c], list->key_swap + list->column_key[c],
-                  list->column_key[c + 1] - list->column_key[c]);
+#pragma omp parallel for schedule(static, 1) num_threads(d->n_threads)
+    for (int t = 0; t < d->n_threads; t++)
+        for (int32_t k = mds_cpu_order_share(d, t); k < mds_cpu_order_share(d, t + 1); k++)
+            sort_keys(list->key + list->column_key[k], list->key_swap + list->column_key[k], list->column_key[k + 1] - list->column_key[k]);
     return MDS_OK;
 }
 

@@ -375,20 +375,19 @@ static void fill_super(mds_device *d, int32_t super, const uint64_t *key, int32_
 static void fill(mds_device *d)
 {
     const cpu_list *list = d->list;
-    const int32_t   n_columns = list->n_column[0] * list->n_column[1];
-    int32_t         c;
 
-#pragma omp parallel for schedule(dynamic, 8) num_threads(d->n_threads)
-    for (c = 0; c < n_columns; c++) {
-        int32_t at = list->column_key[c], super = list->column_start[c] / 2;
+#pragma omp parallel for schedule(static, 1) num_threads(d->n_threads)
+    for (int t = 0; t < d->n_threads; t++)
+        for (int32_t c = mds_cpu_order_share(d, t); c < mds_cpu_order_share(d, t + 1); c++) {
+            int32_t at = list->column_key[c], super = list->column_start[c] / 2;
 
-        while (at < list->column_key[c + 1]) {
-            const int32_t n = mds_cpu_order_length(d, list->key + at, list->column_key[c + 1] - at);
+            while (at < list->column_key[c + 1]) {
+                const int32_t n = mds_cpu_order_length(d, list->key + at, list->column_key[c + 1] - at);
 
-            fill_super(d, super++, list->key + at, n);
-            at += n;
+                fill_super(d, super++, list->key + at, n);
+                at += n;
+            }
         }
-    }
 }
 
 /// a[slot] = old a[order[slot]]; padding copies what is before it (`repeat`) or is zero.
