@@ -44,6 +44,11 @@ def of_pairs():
     return ["%.0f" % min(each), "%.0f" % max(each)]
 
 
+def turn_of_lane():
+    """Instructions a pair that step.csv computes with: of eight pairs, without rare faults and sums in float"""
+    return "%.0f" % next(float(row["code"]) / 8 for row in model.steps() if row["kernel"] == "k_row<0,0,0,7> turn")
+
+
 def figures():
     """[(pattern with groups, what the groups must be)]"""
     size = dict(model.SIZES)
@@ -56,7 +61,7 @@ def figures():
          ["%.0f" % modelled("H100-SXM5", size["DHFR"]), format(size["DHFR"], ","), "%.1f" % (modelled("H100-SXM5", size["STMV"]) / 1000), format(size["STMV"], ",")]),
         (r"meshes up to (\d+) points wide", [constant("cuda/mesh.h", r"MESH_GEMM_MOST = (\d+)")]),
         (r"the host looks every (\d+) steps", [constant("src/engine/step.c", r"BATCH = (\d+)")]),
-        (r"with both sides of all branches it is (\d+) to (\d+)\)", of_pairs()),
+        (r"with both sides of all branches it is (\d+) to (\d+), on the way that a turn of `lane` takes (\d+)\)", of_pairs() + [turn_of_lane()]),
         (r"octet \((\w+) atoms close together\)", [spell(int(constant("cuda/device.h", r"GPU_OCTET = (\d+)")))]),
         (r"Chips: sm_(\d+) to sm_(\d+);", [arch[0], arch[-1]]),
         (r"for the chips sm_(\d+) to sm_(\d+) and", [arch[0], arch[-1]]),
