@@ -11,8 +11,11 @@ usage: test_tune.py CASE
   keys        what the user gives is never tuned; "fixed" and short runs neither measure nor look
   explain     says what would be tuned, or what was
 """
-import os, re, shutil, signal, subprocess, time
+import os, re, shutil, signal, subprocess, sys
 from program import *
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from waiting import rows, wait_for_rows
 
 LONG = 1000000000  # never ended: runs are stopped when they have shown what they do
 
@@ -32,21 +35,23 @@ def home(name):
     return {"XDG_CACHE_HOME": os.path.join(os.getcwd(), name)}
 
 
-def rows(path):
-    return open(path[:-5] + ".csv").read().split("\n")[:-1] if os.path.exists(path[:-5] + ".csv") else []
+def table(path):
+    return path[:-5] + ".csv"
+
+
+def lines(path):
+    return open(path).read().split("\n")[:-1]
 
 
 def go(path, *words, cache="cache", until=20, env=None):
     """Run until run.csv has that many rows, or to the end; the log. Tuning takes a few seconds, more on a crowded machine."""
     p = subprocess.Popen([mdsim, path, "--quiet"] + list(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, **(env or home(cache))))
-    began = time.time()
-    while p.poll() is None and len(rows(path)) < until and time.time() - began < 500:
-        time.sleep(0.02)
+    wait_for_rows(p, table(path), until)
     if p.poll() is None:
         p.send_signal(signal.SIGTERM)
     said = p.communicate(timeout=250)[1]
-    if p.returncode not in (0, 75) or len(rows(path)) < (until if p.returncode else 1):
-        raise RuntimeError("%s: %d, %d rows, %s" % (path, p.returncode, len(rows(path)), said))
+    if p.returncode not in (0, 75) or rows(table(path)) < (until if p.returncode else 1):
+        raise RuntimeError("%s: %d, %d rows, %s" % (path, p.returncode, rows(table(path)), said))
     return open(path[:-5] + ".log").read() + said
 
 
@@ -61,13 +66,13 @@ def by_hand(log):
 
 def same(a, b, what):
     """The first rows of run.csv, digit by digit: after 400 steps of a liquid the last bit of a position has become visible in them."""
-    x, y = (rows(n + ".conf") for n in (a, b))
+    x, y = (lines(table(n + ".conf")) for n in (a, b))
     n = min(len(x), len(y))
     check(n >= 20 and x[:n] == y[:n], what, (n, [p for p in zip(x, y) if p[0] != p[1]][:1]))
 
 
 def differ(a, b, what):
-    x, y = (rows(n + ".conf") for n in (a, b))
+    x, y = (lines(table(n + ".conf")) for n in (a, b))
     check(x[:20] != y[:20], what, x[:20])
 
 

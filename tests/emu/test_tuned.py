@@ -4,7 +4,10 @@
 does not ask.
 
 usage: test_tuned.py    (MDSIM_FAKE: the program with that GPU)"""
-import os, re, signal, subprocess, sys, tempfile, time
+import os, re, signal, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from waiting import rows, wait_for_rows
 
 program = os.environ["MDSIM_FAKE"]
 failures = 0
@@ -46,10 +49,6 @@ def conf(name, steps=1000000000, **backend):
                 % (steps, name, " ".join('%s = "%s";' % item for item in backend.items())))
 
 
-def rows(name):
-    return open(name + ".csv").read().split("\n")[:-1] if os.path.exists(name + ".csv") else []
-
-
 def go(name, until=3, cache="cache", gpu="Model A", times="octet=3 lane=2 tile=1", noise="", mesh_noise=""):
     """Runs until there are that many rows; (log, what was timed: "kernel-way")"""
     if os.path.exists("calls"):
@@ -58,9 +57,7 @@ def go(name, until=3, cache="cache", gpu="Model A", times="octet=3 lane=2 tile=1
     if mesh_noise:
         env["FAKE_MESH_NOISE"] = mesh_noise
     p = subprocess.Popen([program, name + ".conf", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    began = time.time()
-    while p.poll() is None and len(rows(name)) < until and time.time() - began < 200:
-        time.sleep(0.02)
+    wait_for_rows(p, name + ".csv", until)
     if p.poll() is None:
         p.send_signal(signal.SIGTERM)
     said = p.communicate(timeout=100)[1]
@@ -100,7 +97,7 @@ check(not calls and "tuned earlier" in log and kernel("b") == ["tile"], "the nex
 conf("c")
 log, calls = ask("c", gpu="Model B", times="octet=1 lane=2 tile=3")
 check("octet" in kernels(calls) and kernel("c") == ["octet"], "another model is asked anew", (calls, kernel("c")))
-log, calls = go("a", until=len(rows("a")) + 3, times="octet=1 lane=2 tile=3", cache="empty")
+log, calls = go("a", until=rows("a.csv") + 3, times="octet=1 lane=2 tile=3", cache="empty")
 check(not calls and kernel("a") == ["tile"], "a resume keeps what its checkpoint has, whatever the times and the cache", (calls, kernel("a")))
 
 conf("d")

@@ -3,8 +3,8 @@
 """A run that is stopped, killed or starved of disk goes on with the same command to the very same bits.
 
 usage: test_restart.py CASE
-  equal     1000 steps (300 with sanitizers) at once against pieces ended by SIGTERM, SIGUSR1 and kill -9 at random moments: x and v of the final
-            checkpoints and run.csv are bitwise equal; the trajectory has every frame once (steps regular, no repeat, no gap).
+  equal     1000 steps (300 with sanitizers) at once against pieces ended by SIGTERM, SIGUSR1 and kill -9 after random numbers of rows and
+            in the set-up: x and v of the final checkpoints and run.csv are bitwise equal; the trajectory has every frame once (steps regular, no repeat, no gap).
             Langevin + barostat + rigid water, v-rescale, plain NVE and leap-frog, multiple time steps.
   longer    raising run.steps extends a completed run to the bits of one long run; a completed run is left untouched.
   torn      kill -9 in a loop: after every kill the newest or the previous checkpoint loads, the trajectory opens with all
@@ -14,6 +14,9 @@ usage: test_restart.py CASE
   refused   truncated, damaged, foreign and other inputs' checkpoints: exit 76 and a message with the file's name.
 """
 import os, random, resource, shutil, signal, struct, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from waiting import rows, wait_for_change, wait_for_rows
 
 mdsim = os.environ["MDSIM"]
 slow = float(os.environ.get("MDS_SLOW", 1)) # how many times as long this build may take (sanitizers)
@@ -68,32 +71,24 @@ def frame_steps(path):
         return list(f["particles/trajectory/position/step"][:])
 
 
-def size(path):
-    return os.path.getsize(path) if os.path.exists(path) else 0
-
-
 def wait_for_progress(p, work):
     """Until run.csv has been written to, so that a slow machine does not only ever see a set-up."""
-    before, began = size(work + "/run.csv"), time.time()
-    while p.poll() is None and size(work + "/run.csv") == before and time.time() - began < 120 * slow:
-        time.sleep(0.005)
+    wait_for_change(p, work + "/run.csv")
 
 
-def interrupted(path, signals, seed, took):
-    """Run with a signal at a random moment each time until done; the number of pieces. `took`: seconds of an undisturbed run from its
-    first rows on: pieces are a random share of it, some ten in all however fast or busy the machine is."""
+def interrupted(path, signals, seed):
+    """Run with a signal each time until done; the number of pieces. A piece has a random number of rows, up to a third of the run, so
+    that there are about as many on every machine, however fast or busy; every fourth is mostly ended in its set-up."""
+    table = os.path.join(os.path.dirname(path), "run.csv")
     random.seed(seed)
     for piece in range(100):
         p = subprocess.Popen([mdsim, path, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if random.random() < 0.75 or piece == 0: # the first one at work, or a fast machine is done before any signal
-            wait_for_progress(p, os.path.dirname(path))
-            pause = random.uniform(0, took / (4 if slow == 1 else 2))
+        at_work, length, pause, which = random.random() < 0.75, random.randint(1, STEPS // 33), random.uniform(0.02, 0.2), random.choice(signals)
+        if at_work or piece == 0: # the first one at work, or a fast machine is done before any signal
+            wait_for_rows(p, table, wait_for_change(p, table) + length)
         else:
-            pause = random.uniform(0.02, 0.2)  # mostly during the set-up
-        try:
-            p.wait(timeout=pause)
-        except subprocess.TimeoutExpired:
-            which = random.choice(signals)
+            time.sleep(pause)
+        if p.poll() is None:
             p.send_signal(which)
             err = p.communicate(timeout=120 * slow)[1]
             # before main() has run a signal has its default action: as good as a kill
@@ -104,7 +99,7 @@ def interrupted(path, signals, seed, took):
             check(False, "a piece ended with %d: %s" % (p.returncode, p.stderr.read()))
             return piece
         return piece + 1
-    check(False, "100 pieces were not enough")
+    check(False, "100 pieces were not enough: run.csv has %d rows" % rows(table))
     return 100
 
 
@@ -120,13 +115,9 @@ def same(a, b, label, last, every):
 def case_equal():
     for name, more in ENSEMBLES.items():
         with tempfile.TemporaryDirectory() as whole, tempfile.TemporaryDirectory() as pieces:
-            r = subprocess.Popen([mdsim, conf(whole, STEPS, more), "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            wait_for_progress(r, whole)
-            began = time.time() # the set-up is over: with sanitizers it is most of the time
-            err = r.communicate()[1]
-            took = time.time() - began
-            check(r.returncode == 0, "%s: uninterrupted run gave %d %s" % (name, r.returncode, err))
-            n = interrupted(conf(pieces, STEPS, more), [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL], name, took)
+            r = run(conf(whole, STEPS, more))
+            check(r.returncode == 0, "%s: uninterrupted run gave %d %s" % (name, r.returncode, r.stderr))
+            n = interrupted(conf(pieces, STEPS, more), [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL], name)
             check(n > 1, "%s: interrupted at least once (%d pieces)" % (name, n))
             same(whole, pieces, name, STEPS, 50)
 
