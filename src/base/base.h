@@ -106,6 +106,8 @@ mds_status mds_alloc(void *out, size_t n, size_t size);
 
 /// Make room for at least `need` elements: *pointer (T **) may move; grows by half at least; new part zeroed.
 mds_status mds_grow(void *pointer, size_t *capacity, size_t need, size_t size);
+/// The same for what is not built one by one but has a size that is known: room for need + spare elements when it must grow, no half more.
+mds_status mds_reserve(void *pointer, size_t *capacity, size_t need, size_t spare, size_t size);
 /// The opposite once nothing is added any more: room for exactly n elements (NULL for none). Errors: MDS_E_MEMORY.
 mds_status mds_fit(void *pointer, size_t *capacity, size_t n, size_t size);
 

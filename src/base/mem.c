@@ -56,13 +56,21 @@ mds_status mds_alloc(void *out, size_t n, size_t size)
 
 mds_status mds_grow(void *pointer, size_t *capacity, size_t need, size_t size)
 {
-    void  *old, *grown;
     size_t wanted;
 
     if (need <= *capacity) return MDS_OK;
     wanted = *capacity + *capacity / 2;
     if (wanted < need) wanted = need;
     if (wanted < 16) wanted = 16;
+    return mds_reserve(pointer, capacity, need, wanted - need, size);
+}
+
+mds_status mds_reserve(void *pointer, size_t *capacity, size_t need, size_t spare, size_t size)
+{
+    const size_t wanted = spare < SIZE_MAX - need ? need + spare : SIZE_MAX; // too much for mds_alloc
+    void        *old, *grown;
+
+    if (need <= *capacity) return MDS_OK;
     memcpy(&old, pointer, sizeof old);
     MDS_TRY(mds_alloc(&grown, wanted, size));
     if (old) memcpy(grown, old, *capacity * size);

@@ -140,7 +140,7 @@ mds_status mds_cpu_reserve(mds_device *d, int32_t n)
     int          t;
 
     if (need <= d->capacity) return MDS_OK;
-#define ROOM(array, per) (c = d->capacity * (per), mds_grow(&(array), &c, need * (per), sizeof *(array)))
+#define ROOM(array, per) (c = d->capacity * (per), mds_reserve(&(array), &c, need * (per), 0, sizeof *(array)))
     MDS_TRY(ROOM(d->atom_of, 1));
     MDS_TRY(ROOM(d->x, 1));
     MDS_TRY(ROOM(d->v, 1));

@@ -101,7 +101,8 @@ static void mark_self(uint32_t own[2], int sign)
 static mds_status add_entry(cpu_lane *lane, cpu_chunk *chunk, int32_t super, const int8_t image[3], const int32_t *j, int32_t n)
 {
     MDS_TRY(mds_grow(&chunk->entry, &chunk->cap_entry, chunk->n_entries + 1, sizeof *chunk->entry));
-    MDS_TRY(mds_grow(&chunk->tile, &chunk->cap_tile, chunk->n_tiles + (size_t)n + CPU_TILES_BEYOND, sizeof *chunk->tile));
+    const size_t tiles = chunk->n_tiles + (size_t)n + CPU_TILES_BEYOND; // a fifth of a run's memory: little room to spare
+    MDS_TRY(mds_reserve(&chunk->tile, &chunk->cap_tile, tiles, tiles / 8, sizeof *chunk->tile));
     cpu_entry *entry = &chunk->entry[chunk->n_entries++];
     cpu_tile  *tile = chunk->tile + chunk->n_tiles;
 
@@ -343,8 +344,10 @@ static mds_status build_chunk(mds_device *d, cpu_lane *lane, size_t index)
     int32_t       super;
 
     chunk->n_entries = chunk->n_tiles = 0;
+    if (!chunk->tile) MDS_TRY(mds_reserve(&chunk->tile, &chunk->cap_tile, lane->tiles, lane->tiles / 16, sizeof *chunk->tile));
     for (super = first; super < first + CPU_CHUNK && super < d->list->n_supers; super++)
         MDS_TRY(build_super(d, lane, chunk, super));
+    lane->tiles = chunk->n_tiles + CPU_TILES_BEYOND;
     return MDS_OK;
 }
 
@@ -392,8 +395,9 @@ static mds_status close_share(mds_device *d, int t, size_t c, size_t e, share *s
         lane[1].first_chunk = c;
         lane[1].first_entry = e;
     }
-    MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, s->parts, sizeof *lane->inner.part));
-    MDS_TRY(mds_grow(&lane->inner.j, &lane->cap_j, s->j + CPU_TILES_BEYOND, sizeof *lane->inner.j)); // prune writes whole vectors, kernels look ahead
+    MDS_TRY(mds_reserve(&lane->inner.part, &lane->cap_part, s->parts, s->parts / 16, sizeof *lane->inner.part));
+    // prune writes whole vectors, kernels look ahead
+    MDS_TRY(mds_reserve(&lane->inner.j, &lane->cap_j, s->j + CPU_TILES_BEYOND, s->j / 16, sizeof *lane->inner.j));
     MDS_TRY(mds_grow(&lane->inner.mask, &lane->cap_mask, s->mask + CPU_TILES_BEYOND, sizeof *lane->inner.mask));
     *s = (share){0};
     return MDS_OK;

@@ -63,6 +63,7 @@ typedef struct {
     cpu_run  *run;      // [n_columns + 16] where clusters near the super and image at hand may be
     int32_t  *found;    // [n_clusters + 16] those that are
     int32_t  *region;   // [n_clusters + 16] of them, those of one region
+    size_t    tiles;    // of the chunk built last: about what the next one will have
     size_t    cap_part, cap_j, cap_mask, cap_scratch, cap_excluded, cap_run, cap_found, cap_region;
     double    seconds;  // of pruning
 } cpu_lane;

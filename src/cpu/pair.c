@@ -254,7 +254,7 @@ static mds_status grow_parts(mds_device *d)
             for (e = 0; e < list->chunk[c].n_entries; e++)
                 most = (size_t)list->chunk[c].entry[e].n > most ? (size_t)list->chunk[c].entry[e].n : most;
         n -= lane->first_entry;
-        MDS_TRY(mds_grow(&lane->inner.part, &lane->cap_part, 2 * n + 2, sizeof *lane->inner.part));
+        MDS_TRY(mds_reserve(&lane->inner.part, &lane->cap_part, 2 * n + 2, n / 8, sizeof *lane->inner.part));
         MDS_TRY(mds_grow(&lane->scratch, &lane->cap_scratch, MDS_PRUNE_SCRATCH(most), sizeof *lane->scratch));
     }
     return MDS_OK;

@@ -282,7 +282,7 @@ static mds_status reserve(mds_device *d)
     if (n <= list->cap_extra) return MDS_OK;
     const size_t old = list->cap_extra, more = n + n / 8;
     size_t       c;
-#define ROOM(array, per, extra) (c = old * (per), mds_grow(&(array), &c, more * (per) + (extra), sizeof *(array)))
+#define ROOM(array, per, extra) (c = old * (per), mds_reserve(&(array), &c, more * (per) + (extra), 0, sizeof *(array)))
     MDS_TRY(ROOM(list->order, CPU_SUPER, 0));
     MDS_TRY(ROOM(list->image, CPU_SUPER, 0));
     MDS_TRY(ROOM(list->offset, CPU_SUPER, 0));

@@ -52,6 +52,16 @@ static void memory_is_zeroed_aligned_and_never_overflows(void)
     TEST_INT(k, capacity); // old part kept, new part zero
     TEST_FAILS(mds_grow(&p, &capacity, SIZE_MAX / 4, sizeof *p), MDS_E_MEMORY, "");
     TEST_NEAR(p[1], 1, 0); // a failed growth leaves what there was
+    const size_t grown = capacity;
+
+    TEST_OK(mds_reserve(&p, &capacity, grown, 100, sizeof *p)); // there is room
+    TEST_INT(capacity, grown);
+    TEST_OK(mds_reserve(&p, &capacity, grown + 2, 5, sizeof *p));
+    TEST_INT(capacity, grown + 7); // no half more
+    for (k = 0; k < capacity && p[k] == (k < old ? (double)k : 0); k++) {}
+    TEST_INT(k, capacity);
+    TEST_FAILS(mds_reserve(&p, &capacity, grown + 8, SIZE_MAX - 4, sizeof *p), MDS_E_MEMORY, ""); // a sum that wraps round
+    TEST_NEAR(p[1], 1, 0);
     mds_free(p);
     TEST_TRUE(mds_memory_peak() > 1000000);
 }
