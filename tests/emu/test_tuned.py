@@ -49,6 +49,10 @@ def conf(name, steps=1000000000, **backend):
                 % (steps, name, " ".join('%s = "%s";' % item for item in backend.items())))
 
 
+def lines(name):
+    return open(name + ".csv").read().split("\n")[:-1]
+
+
 def go(name, until=3, cache="cache", gpu="Model A", times="octet=3 lane=2 tile=1", noise="", mesh_noise=""):
     """Runs until there are that many rows; (log, what was timed: "kernel-way")"""
     if os.path.exists("calls"):
@@ -118,13 +122,13 @@ for way, times in fast.items():
     check(kernel("m_" + way) == held, "the checkpoint has %s" % held[0], kernel("m_" + way))
     check('isa = "%s"' % (held[0] if way != "block" else "") in open("m_%s/mdsim/tune.conf" % way).read(), "and the cache")
     other = fast["gemm" if way != "gemm" else "cufft"]
-    log, calls = go("m_" + way, until=len(rows("m_" + way)) + 3, cache="empty", times="octet=1 lane=2 tile=3 " + other)
+    log, calls = go("m_" + way, until=rows("m_" + way + ".csv") + 3, cache="empty", times="octet=1 lane=2 tile=3 " + other)
     check(not calls and kernel("m_" + way) == held, "a resume keeps it whatever the times", (calls, kernel("m_" + way)))
 conf("m_again", isa="lane-gemm")
 log, calls = go("m_again", cache="m_again")
 check(not calls and kernel("m_again") == ["lane-gemm"], "the log's words give it without timing", (calls, kernel("m_again")))
-same = rows("m_gemm")[:4] == rows("m_again")[:4]
-check(same and rows("m_block")[:4] != rows("m_again")[:4], "and the same numbers to the last digit, which another way does not")
+same = lines("m_gemm")[:4] == lines("m_again")[:4]
+check(same and lines("m_block")[:4] != lines("m_again")[:4], "and the same numbers to the last digit, which another way does not")
 conf("n")
 log, calls = ask("n", cache="n", mesh_noise="1", times="octet=3 lane=2 tile=1 " + fast["gemm"])
 check(kernel("n") == ["tile"] and "mesh transform: the times cannot be told apart; block is kept" in log, "where the mesh's times scatter its default is kept, and the kernel that was found",
