@@ -61,7 +61,8 @@ def run(path, *more, **kw):
 def state_bytes(path):
     """x and v: the last 2 * 24 N bytes before the checksum of 32."""
     data = open(path, "rb").read()
-    n = struct.unpack("<i", data[24:28])[0]
+    n, step = struct.unpack("<i12xq", data[24:48])
+    assert step > 0, "%s is of the start: what is kept is the state of the last search" % path
     return data[-32 - 48 * n:-32]
 
 
