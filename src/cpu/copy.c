@@ -191,6 +191,7 @@ static void aim(mds_device *d)
     list->step_pruned = d->step;
     list->foreseen = false;
     if (time > 0 && !list->fresh) {
+        mds_cpu_move_put_v(d);
         const ways ahead = pass_over(d, time);
 
         list->foreseen = still_holds(d, &ahead);

@@ -312,6 +312,7 @@ void mds_cpu_apply_scale(mds_device *d)
     for (k = 0; k < 3; k++)
         for (l = 0; l < 3; l++) d->box.a[k][l] *= mu;
     d->list_scale *= mu;
+    d->move->list_kept = false;
     d->move->extent = d->move->sums->extent;
     // potential energy to first order now, to second at the end of the step if there is a virial (mds_cpu_book_scale)
     d->move->log_scale = log(mu);

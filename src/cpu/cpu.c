@@ -192,7 +192,7 @@ static mds_status cpu_begin(mds_device *d, mds_work work)
     int t;
 
     if (d->tripped) return MDS_OK;
-    mds_cpu_move_flush(d);
+    mds_cpu_move_catch_up(d);
     d->has_energy = work & MDS_ENERGY;
     d->has_virial = work & MDS_VIRIAL;
     d->seen = false;
@@ -275,7 +275,7 @@ static mds_status cpu_finish(mds_device *d, mds_work work)
 
 static mds_status cpu_poll(mds_device *d, mds_poll *out)
 {
-    mds_cpu_move_flush(d); // a fault may be found
+    mds_cpu_move_catch_up(d); // a fault may be found
     out->step = d->step;
     out->tripped = d->tripped;
     out->fault = d->fault;

@@ -132,7 +132,9 @@ void       mds_cpu_mesh_again(mds_device *device, double weight);  // its forces
 mds_status mds_cpu_move_open(mds_device *device);
 void       mds_cpu_move_close(mds_device *device);
 mds_status mds_cpu_move_remap(mds_device *device);
-void       mds_cpu_move_flush(mds_device *device);   // do what the move stage has put off: before anyone looks at x, v or changes f
+void       mds_cpu_move_flush(mds_device *device);   // catch up, and v by slot: before anyone looks at x and v or changes them
+void       mds_cpu_move_catch_up(mds_device *device);// do what the move stage has put off: before anyone looks at x or changes f
+void       mds_cpu_move_put_v(mds_device *device);   // v by slot is up to date, for who only looks at it
 
 /// What the pair list looks like, for logs and benchmarks. Pairs are counted as slots of 4 x 4 tiles.
 typedef struct {

@@ -25,6 +25,8 @@ static mds_status open_batches(cpu_move *m, int kind, int32_t n)
     b->n = n;
     MDS_TRY(mds_alloc(&b->count, (size_t)n, sizeof *b->count));
     MDS_TRY(mds_alloc(&b->offset, lanes * atoms, sizeof *b->offset));
+    MDS_TRY(mds_alloc(&b->v, lanes * atoms * 3, sizeof *b->v));
+    MDS_TRY(mds_alloc(&b->x_list, lanes * atoms * 3, sizeof *b->x_list));
     if (kind == CPU_WATER) return MDS_OK;
     MDS_TRY(mds_alloc(&b->im, lanes * atoms, sizeof *b->im));
     return kind == CPU_FREE ? MDS_OK : mds_alloc(&b->length, lanes * (atoms - 1), sizeof *b->length);
@@ -270,6 +272,8 @@ void mds_cpu_move_close(mds_device *d)
         mds_free(m->batches[kind].offset);
         mds_free(m->batches[kind].im);
         mds_free(m->batches[kind].length);
+        mds_free(m->batches[kind].v);
+        mds_free(m->batches[kind].x_list);
     }
     {
         void  *part[] = {m->scratch, m->sums, m->odd, m->kind, m->kind_of, m->water_slot, m->batch_first, m->batch_kind, m->cluster_slot,
@@ -350,6 +354,7 @@ mds_status mds_cpu_move_remap(mds_device *d)
     mds_free(fill);
     fill_batches(d);
     m->mapped = true;
+    m->list_kept = false;
     return MDS_OK;
 }
 

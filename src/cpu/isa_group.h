@@ -27,6 +27,7 @@ typedef struct {
     vd length[3];                  // nm, of clusters
     const cpu_water_kind *water;   // of waters
     const int32_t *offset;         // [atoms][CPU_BATCH] rows in arrays by slot, doubles
+    size_t  kept;                  // where the batch begins in arrays [atoms][3][CPU_BATCH] by batch, doubles
     int     n;                     // lanes that are real
 } batch;
 
@@ -40,6 +41,7 @@ VD_INLINE bool batch_find(const cpu_move *m, int kind, int32_t k, int part, batc
     if (b->n <= 0) return false;
     if (b->n > VD_WIDTH) b->n = VD_WIDTH;
     b->offset = g->offset + (size_t)k * (size_t)atoms * CPU_BATCH + part * VD_WIDTH;
+    b->kept = (size_t)k * (size_t)atoms * 3 * CPU_BATCH + (size_t)(part * VD_WIDTH);
     if (kind == CPU_WATER) {
         b->water = &m->kind[m->batch_kind[k]];
         b->im[0] = vd_set(b->water->im_o);
@@ -78,6 +80,17 @@ VD_INLINE void batch_store(const batch *b, int atoms, const vd *from, double (*t
 
     __asm__("" : "+r"(offset));
     for (int a = 0; a < atoms; a++) vd_store_rows((double *)to, offset + a * CPU_BATCH, b->n, from + 3 * a);
+}
+
+/// From and to an array by batch.
+VD_INLINE void batch_take(const batch *b, int atoms, const double *from, vd *to)
+{
+    for (int k = 0; k < 3 * atoms; k++) to[k] = vd_load(from + b->kept + k * CPU_BATCH);
+}
+
+VD_INLINE void batch_keep(const batch *b, int atoms, const vd *from, double *to)
+{
+    for (int k = 0; k < 3 * atoms; k++) memcpy(to + b->kept + k * CPU_BATCH, &from[k], sizeof from[k]);
 }
 
 // ------------------------------------------------------------------------------------------------ waters

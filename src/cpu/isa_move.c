@@ -141,16 +141,24 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
     const cpu_move      *m = d->move;
     const bool           kicks = shape ? shape[0] == MDS_KICK : ops->kicks, drifts = shape ? shape[n - 1] == MDS_FIX_X : ops->drifts;
     const bool           moves = shape ? drifts : ops->moves;
-    const double *const  from[] = {*d->x, *d->v, drifts ? *d->x_list : *d->f, *d->f};
+    const cpu_batches   *g = &m->batches[kind];
+    const double *const  rows[] = {*d->x, kicks ? *d->f : *d->x, *d->v, *d->x_list};
+    const int            n_rows = ops->v_kept && (ops->list_kept || !drifts) ? 2 : drifts ? 4 : 3;
     const double *const  limit2 = drifts ? ops->limit2 : any_speed;
     batch                b;
     vd                   list[12], square[4], most = {0};
 
     for (int32_t q = first * GROUP_PARTS; q < last * GROUP_PARTS; q++) {
         if (!batch_find(m, kind, q / GROUP_PARTS, q % GROUP_PARTS, &b)) continue;
-        batch_prefetch(&m->batches[kind], atoms, q / GROUP_PARTS + 1, kicks && drifts ? 4 : 3, from);
+        if (n_rows == 2)
+            batch_prefetch(g, atoms, q / GROUP_PARTS + 1, 2, rows);
+        else
+            batch_prefetch(g, atoms, q / GROUP_PARTS + 1, n_rows, rows);
         batch_load(&b, atoms, (const double(*)[3])d->x, b.x);
-        batch_load(&b, atoms, (const double(*)[3])d->v, b.v);
+        if (ops->v_kept)
+            batch_take(&b, atoms, g->v, b.v);
+        else
+            batch_load(&b, atoms, (const double(*)[3])d->v, b.v);
         if (kicks) batch_load(&b, atoms, (const double(*)[3])d->f, b.f);
         for (int k = 0; k < 3 * atoms; k++) b.r[k] = b.x[k];
         if (shape) {
@@ -159,12 +167,20 @@ VD_INLINE void run(mds_device *d, int kind, const cpu_ops *ops, int n, const mds
         } else
             for (int p = 0; p < ops->n; p++) run_op(d, kind, ops, ops->op[p].kind, &ops->op[p], ops->max_move, &b, sums);
         if (drifts) {
-            batch_load(&b, atoms, (const double(*)[3])d->x_list, list);
+            if (ops->list_kept)
+                batch_take(&b, atoms, g->x_list, list);
+            else {
+                batch_load(&b, atoms, (const double(*)[3])d->x_list, list);
+                batch_keep(&b, atoms, list, g->x_list);
+            }
             squares(atoms, b.x, list, square);
         } else
             squares(atoms, b.v, NULL, square);
         if (moves) batch_store(&b, atoms, b.x, d->x);
-        batch_store(&b, atoms, b.v, d->v);
+        if (ops->keep_v)
+            batch_keep(&b, atoms, b.v, g->v);
+        else
+            batch_store(&b, atoms, b.v, d->v);
         if (is_suspect(&b, atoms, square, limit2, &most)) note_odd(d, b.offset, b.n, atoms, drifts, limit2, sums);
     }
     for (int l = 0; l < VD_WIDTH; l++) sums->heavy2 = fmax(sums->heavy2, most[l]);

@@ -8,6 +8,9 @@
 // Only MIX needs sums over all atoms and cuts a list in two. The way since the search is looked at in the same pass;
 // what looks odd there is searched for atom by atom afterwards, which almost never happens.
 //
+// Velocities and the positions of the search are moved through memory as rows by slot only where somebody else wants them: from step to
+// step each batch keeps its own, as vectors that are loaded without a transposition and from where the hardware expects them.
+//
 // Clock, kinetic energy and constraint virial: as ref/move.c says; the measurements are in measure.c. A list with a
 // DRIFT must end its drift with a FIX_X where there are constraints, as every integrator does: directions are those
 // of the positions before it.
@@ -158,10 +161,18 @@ static void run_share(mds_device *d, const cpu_ops *ops, int t)
     }
 }
 
-static void run_list(mds_device *d, const cpu_ops *ops)
+/// Lists with DRIFT leave the velocities in the batches, where the next list takes them from; other lists end a step in which somebody
+/// will look at them, and leave rows.
+static void run_list(mds_device *d, cpu_ops *ops)
 {
-    int t;
+    cpu_move *m = d->move;
+    int       t;
 
+    ops->v_kept = m->v_at != CPU_V_ROWS;
+    ops->keep_v = ops->drifts;
+    ops->list_kept = m->list_kept;
+    m->v_at = ops->drifts ? CPU_V_BATCHES : CPU_V_ROWS;
+    m->list_kept |= ops->drifts;
     mds_cpu_clear_sums(d);
 #pragma omp parallel for schedule(static) num_threads(d->n_threads)
     for (t = 0; t < d->n_threads; t++) run_share(d, ops, t);
@@ -227,7 +238,8 @@ static void look_closer(mds_device *d, bool moved)
         const int32_t slot = odd ? odd[k] : k;
 
         if (d->atom_of[slot] < 0) continue;
-        if (!isfinite(mds_dot(d->x[slot], d->x[slot])) || !isfinite(mds_dot(d->v[slot], d->v[slot])))
+        // after a DRIFT velocities are in the batches (run_list), but one that is not finite has made a position so
+        if (!isfinite(mds_dot(d->x[slot], d->x[slot])) || (!moved && !isfinite(mds_dot(d->v[slot], d->v[slot]))))
             if (atom < 0 || d->atom_of[slot] < atom) atom = d->atom_of[slot];
     }
     if (atom < 0) {
@@ -265,7 +277,41 @@ static void advance(mds_device *d, const double limit2[2])
     if (sums->suspect) look_closer(d, true);
 }
 
+/// Velocities of the batches of a kind into their rows.
+static void put_rows(mds_device *d, int kind, int32_t first, int32_t last)
+{
+    const cpu_batches *b = &d->move->batches[kind];
+    const size_t       atoms = (size_t)cpu_group_atoms[kind];
+
+    for (size_t at = (size_t)first * atoms; at < (size_t)last * atoms; at++) // atoms of all groups of a batch at once
+        for (int l = 0; l < b->count[at / atoms]; l++)
+            for (int k = 0; k < 3; k++) (*d->v)[b->offset[at * CPU_BATCH + (size_t)l] + k] = b->v[(3 * at + (size_t)k) * CPU_BATCH + (size_t)l];
+}
+
+void mds_cpu_move_put_v(mds_device *d)
+{
+    cpu_move *m = d->move;
+
+    if (m->v_at != CPU_V_BATCHES) return;
+#pragma omp parallel for schedule(static) num_threads(d->n_threads)
+    for (int t = 0; t < d->n_threads; t++)
+        for (int kind = 0; kind < CPU_N_GROUPS; kind++) {
+            int32_t first, last;
+
+            mds_cpu_share(d, t, m->batches[kind].n, &first, &last);
+            put_rows(d, kind, first, last);
+        }
+    m->v_at = CPU_V_BOTH;
+}
+
 void mds_cpu_move_flush(mds_device *d)
+{
+    mds_cpu_move_catch_up(d);
+    mds_cpu_move_put_v(d);
+    d->move->v_at = CPU_V_ROWS; // whoever asks for it may change them
+}
+
+void mds_cpu_move_catch_up(mds_device *d)
 {
     cpu_ops *waiting = d->move->waiting;
 
@@ -314,7 +360,8 @@ mds_status mds_cpu_move_stage(mds_device *d, const mds_op *ops, mds_work work)
     cpu_ops       list;
 
     if (d->tripped) return MDS_OK;
-    if (!begins || d->coupling[MDS_CPL_SCALE] != 0) mds_cpu_move_flush(d); // scaling changes x and v
+    if (!begins) mds_cpu_move_catch_up(d);
+    if (begins && (d->coupling[MDS_CPL_SCALE] != 0 || !d->listed)) mds_cpu_move_flush(d); // scaling changes x and v
     if (d->tripped) return MDS_OK;
     if (!d->listed || !d->move->mapped) MDS_TRY(mds_cpu_move_remap(d)); // before the first search: order of atoms
     if (begins) mds_cpu_apply_scale(d);

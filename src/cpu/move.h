@@ -15,6 +15,9 @@ enum { CPU_WATER, CPU_XH1, CPU_XH2, CPU_XH3, CPU_FREE, CPU_N_GROUPS };
 enum { CPU_BATCH = 8, CPU_ODD = 1024 };
 static const int cpu_group_atoms[CPU_N_GROUPS] = {3, 2, 3, 4, 1};
 
+/// Where velocities are: in the rows of mds_device.v, in the batches, in both. Networks and sites are always in the rows.
+typedef enum { CPU_V_ROWS, CPU_V_BATCHES, CPU_V_BOTH } cpu_v_at;
+
 /// Batches of one kind, in slot order. Lanes beyond `count` repeat the first.
 typedef struct {
     int32_t  n;      // batches
@@ -22,6 +25,9 @@ typedef struct {
     int32_t *offset; // [n][atoms][CPU_BATCH] 3 slot: where the atom's row begins in arrays by slot, doubles
     double  *im;     // [n][atoms][CPU_BATCH] 1/Da; not for waters
     double  *length; // [n][atoms - 1][CPU_BATCH] nm; of X-H clusters
+    // What in most steps only motion looks at, kept by batch: whole vectors one after the other, where rows by slot are scattered
+    double  *v;      // [n][atoms][3][CPU_BATCH] nm/ps; cpu_move says whether these or the rows are up to date
+    double  *x_list; // [n][atoms][3][CPU_BATCH] nm; like the rows where cpu_move says so
 } cpu_batches;
 
 /// Waters that share lengths and masses, and the lengths of the canonical triangle [miyamoto1992].
@@ -98,6 +104,8 @@ struct cpu_move {
     double (*shift)[3];          // [n_atoms] how far scaling moved x_list (systems with sites)
     // between lists
     struct cpu_ops *waiting; // a list put off by the last call, or n = 0 (move.c)
+    cpu_v_at v_at;               // where velocities of batches are up to date
+    bool   list_kept;            // x_list of batches is up to date
     bool   noisy;                // the list that began this step had NOISE
     double log_scale;            // ln of the box scaling applied in this step, until the virial after it is booked
     bool   half_step;            // at the last measurement v was half a step ahead of x
@@ -120,6 +128,8 @@ typedef struct cpu_ops {
     int    n;
     bool   drifts, kicks, moves; // has DRIFT; has KICK; changes x
     bool   unseen;    // nobody looks at the velocities after it
+    bool   v_kept, keep_v;       // velocities come from the batches, not the rows; go there
+    bool   list_kept;            // positions of the search come from the batches; else they go there from the rows (lists with DRIFT)
     double limit2[2]; // squares of the ways that heavy and light atoms may have gone since the search, nm^2 (guard.c)
     double max_move;  // nm, 0: none
     double tolerance; // of constrained lengths, relative
