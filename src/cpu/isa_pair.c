@@ -501,11 +501,6 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
     if (f.energy) finish(&all, args);
 }
 
-#define KERNEL(name, ...)                                                                                    \
-    static void name(cpu_pair_args *args)                                                                    \
-    {                                                                                                        \
-        run(args, (flavour){__VA_ARGS__});                                                                   \
-    }
 #define KERNELS(rule, LJ)                                                                                    \
     KERNEL(rule##_7, .lj = LJ, .degree = 7)                                                                  \
     KERNEL(rule##_9, .lj = LJ, .degree = 9)                                                                  \

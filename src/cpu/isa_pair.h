@@ -167,4 +167,11 @@ ALWAYS void finish(const totals *all, cpu_pair_args *args)
     args->virial[2][2] -= 0.5 * sum[7];
 }
 
+/// A kernel: `run` of the file, compiled for a flavour.
+#define KERNEL(name, ...)                                                                                    \
+    static void name(cpu_pair_args *args)                                                                    \
+    {                                                                                                        \
+        run(args, (flavour){__VA_ARGS__});                                                                   \
+    }
+
 #endif

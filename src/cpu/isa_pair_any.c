@@ -165,11 +165,6 @@ ALWAYS void run(cpu_pair_args *args, const flavour f)
     if (f.energy) finish(&all, args);
 }
 
-#define KERNEL(name, ...)                                                                                    \
-    static void name(cpu_pair_args *args)                                                                    \
-    {                                                                                                        \
-        run(args, (flavour){__VA_ARGS__});                                                                   \
-    }
 #define KERNELS(rule, LJ)                                                                                    \
     KERNEL(rule##_force, .lj = LJ, .modifier = PLAIN)                                                        \
     KERNEL(rule##_force_s, .lj = LJ, .modifier = POTENTIAL_SWITCH)                                           \
