@@ -38,6 +38,9 @@ def mdp(physics, steps, kind, every=100):
     return "".join(f"{key} = {value}\n" for key, value in lines.items())
 
 
+os.environ["GMX_MAXBACKUP"] = "-1"  # for all that are started: gmx refuses to write after 99 old files of a name
+
+
 class Gromacs:
     """One gmx binary; files of a run live in a folder and are named after it."""
 
@@ -55,7 +58,7 @@ class Gromacs:
         self.name = f"GROMACS {self.version.split('-Debian')[0]}, {self.simd.replace('_', '-')}"
 
     def _call(self, arguments, folder, **more):
-        return run([self.binary, "-quiet"] + arguments, folder, env=dict(os.environ, GMX_MAXBACKUP="-1"), **more)
+        return run([self.binary, "-quiet"] + arguments, folder, **more)
 
     def grompp(self, folder, name, text, topology, coordinates, extra=()):
         """Write NAME.tpr; the PME grid that was chosen, or None."""
@@ -87,7 +90,7 @@ class Gromacs:
     def series(self, folder, name, wanted):
         """Columns [time, term, ...] of NAME.edr as lists; terms named as `gmx energy` prints them, without blanks."""
         listing = subprocess.run([self.binary, "-quiet", "energy", "-f", name + ".edr", "-o", name + ".xvg"], cwd=folder, input="0\n",
-                                 capture_output=True, text=True, check=False, env=dict(os.environ, GMX_MAXBACKUP="-1"))
+                                 capture_output=True, text=True, check=False)
         number = {term: n for n, term in re.findall(r"\b(\d+)\s\s?([^\s\d]\S*)", listing.stdout + listing.stderr)}
         found = [term for term in wanted if term in number]
         self._call(["energy", "-f", name + ".edr", "-o", name + ".xvg", "-dp"], folder,
