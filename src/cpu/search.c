@@ -332,7 +332,7 @@ static void set_bounds(cpu_list *list, int32_t cluster, const int32_t *slot, int
 static void set_origin(cpu_list *list, int32_t super, const float a[3], const float b[3])
 {
     enum { APART = 1 << 21 };
-    int64_t number = 0;
+    uint64_t number = 0; // an atom may be so far away that it wraps
 
     for (int k = 0; k < 3; k++) {
         // origins of a periodic brick of m regions lie symmetric about its centre; odd m: one of them is the centre
@@ -343,9 +343,9 @@ static void set_origin(cpu_list *list, int32_t super, const float a[3], const fl
 
         if (list->periodic) index = fmin(fmax(index, 0), m - 1); // a hair outside of the brick is no other region
         list->origin[super][k] = index * list->spacing[k] - base + 0.0; // never -0
-        number = APART * number + (int64_t)index;
+        number = APART * number + (uint64_t)(int64_t)index;
     }
-    list->region[super] = number;
+    list->region[super] = (int64_t)number;
 }
 
 /// Slots, boxes and origin of one super from its n keys.
