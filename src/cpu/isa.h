@@ -32,7 +32,7 @@ enum { CPU_BOTH_MASKED, CPU_BOTH, CPU_A_MASKED, CPU_A, CPU_B_MASKED, CPU_B, CPU_
 typedef struct {
     double  t[3];       // nm, to add to the positions of i: image and difference of origins
     int32_t super;
-    int32_t weight;     // what its tiles cost the kernel; 0 until it is known
+    int32_t weight;     // what its tiles cost the kernel; pair.c sets it after every pruning
     int64_t first;      // into j
     int64_t first_mask; // into mask
     int32_t common;     // 1: all its clusters are common ones (common.c)

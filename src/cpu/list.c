@@ -7,11 +7,10 @@
 //
 // Steps for a super: mark its excluded partners; for each image, columns that are near give runs of clusters, from a table of
 // where along z they are; then boxes around clusters are compared. Exact distances are left to the first pruning (pair.c). Tiles whose
-// j lie in different regions go to
-// different entries, because an entry has one translation. Chunks of supers are built in parallel into arrays of their
-// own; their order, and so the list, does not depend on threads. What other stages keep by slot is one thread's work each, and is done
-// beside them. Finally entries are dealt to threads by weight, contiguous;
-// once more when the first pruning has found what they weigh.
+// j lie in different regions go to different entries, because an entry has one translation. Chunks of supers are built in parallel
+// into arrays of their own; their order, and so the list, does not depend on threads. What other stages keep by slot is one thread's
+// work each, and is done beside them. Finally entries are dealt to threads for pruning, contiguous, by what that costs; once more when
+// the first pruning has cut them.
 #include "cpu/list.h"
 
 #include <math.h>
